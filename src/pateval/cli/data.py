@@ -31,12 +31,12 @@ def demo(seed: int, report: str | None, save: str | None, result: Output) -> Non
         f"making {made.SERIES} series of {made.STEPS:,} steps with {made.EVENTS} events each; buffers {made.BUFFER} "
         f"steps, VUS window {made.PERIOD}"
     )
-    found = made.run_demo(seed)
+    evaluated = made.run_demo(seed)
 
     def text(style: str, width: int | None) -> str:
         fits = width is None or style != "table"
-        table = render(*(found.rows() if fits else found.rows(made.FEW_METRICS)), style, width=width)
-        sentences = [folded(sentence, width) for sentence in made.what_to_see(found)]
+        table = render(*(evaluated.rows() if fits else evaluated.rows(made.FEW_METRICS)), style, width=width)
+        sentences = [folded(sentence, width) for sentence in made.what_to_see(evaluated)]
         return "\n".join([table, "", *sentences]) if style == "table" else table
 
     result.emit(text)
@@ -209,5 +209,5 @@ def check(data: Files, root: Path | None, result: Output) -> None:
     from pateval.checking import check
 
     with progress_bar("series checked") as progress:
-        found = check(data, root=root, progress=progress)
-    result.emit(found.rendered)
+        checked = check(data, root=root, progress=progress)
+    result.emit(checked.rendered)

@@ -183,13 +183,13 @@ def _future_of(candidate: Candidate, series: Series) -> list[Any]:
 
     labels = series.labels if series.labels.any() else None
     if series.train is None:
-        found = check_causal(lambda values: candidate.build().fit(values).score(values), series.test, labels=labels)
+        causality = check_causal(lambda values: candidate.build().fit(values).score(values), series.test, labels=labels)
     else:
-        found = check_causal(candidate.build().fit(series.train), series.test, labels=labels)
-    if found.causal:
-        return ["no", "0", "", "", found.pate_ap, found.pate_ap_causal]
-    changed = f"{found.changed:,} of {found.steps:,}"
-    return ["yes", changed, f"{found.first:,}", f"{found.reach:,}", found.pate_ap, found.pate_ap_causal]
+        causality = check_causal(candidate.build().fit(series.train), series.test, labels=labels)
+    if causality.causal:
+        return ["no", "0", "", "", causality.pate_ap, causality.pate_ap_causal]
+    changed = f"{causality.changed:,} of {causality.steps:,}"
+    return ["yes", changed, f"{causality.first:,}", f"{causality.reach:,}", causality.pate_ap, causality.pate_ap_causal]
 
 
 def _announce_features(data: str, series: Sequence[Series]) -> None:

@@ -146,10 +146,11 @@ def compare(
     one, other = names
     read, notes = read.on_same_steps(one, other, needs_times=measures.needs_times)
     tell_all(notes)
-    found = read.detectors()
+    detectors = read.detectors()
     measures.require_detectors(names)
     with progress_bar("metrics resampled") as progress:
-        compared = compare_runs(found[one], found[other], measures, names=(one, other), draws=draws, progress=progress)
+        runs = detectors[one], detectors[other]
+        compared = compare_runs(*runs, measures, names=(one, other), draws=draws, progress=progress)
     result.emit(compared.rendered)
 
 
@@ -195,12 +196,12 @@ def explain(
     titles = {(item.detector, item.run): item.title for _, item, _ in read.parts}
     if only is not None and only not in titles.values():
         read = read.only([only])
-    found = {key: one for key, one in read.by_run().items() if only in (None, *key, titles[key])}
-    if len(found) > 1:
-        what = "runs" if any(run for _, run in found) else "detectors"
-        names = ", ".join(repr(titles[key]) for key in found)
-        raise TableError(f"{file} holds {len(found)} {what} ({names}); choose one with --score or --only")
-    ((key, recording),) = found.items()
+    recordings = {key: recording for key, recording in read.by_run().items() if only in (None, *key, titles[key])}
+    if len(recordings) > 1:
+        what = "runs" if any(run for _, run in recordings) else "detectors"
+        names = ", ".join(repr(titles[key]) for key in recordings)
+        raise TableError(f"{file} holds {len(recordings)} {what} ({names}); choose one with --score or --only")
+    ((key, recording),) = recordings.items()
     name, kinds = titles[key], by
     if by == "class":
         own = [item for _, item, _ in read.parts if (item.detector, item.run) == key]
@@ -300,8 +301,8 @@ def metrics(ids: tuple[str, ...], emerging: bool, everything: bool, questions: s
         return
 
     if ids:
-        found = find_metrics(options.metric_names(ids))
-        result.emit(lambda style, width: described(found, style, width))
+        named = find_metrics(options.metric_names(ids))
+        result.emit(lambda style, width: described(named, style, width))
     else:
         shown = {"emerging": emerging or everything, "with_f_beta": everything}
         result.emit(lambda style, width: listing(style, width, **shown))

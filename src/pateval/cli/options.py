@@ -141,10 +141,10 @@ def _lengths(text: str) -> tuple[Any, ...]:
 
 def _length(text: str) -> int | str:
     """Read one number of steps or one duration."""
-    found = _lengths(text)
-    if len(found) != 1:
+    lengths = _lengths(text)
+    if len(lengths) != 1:
         raise ValueError(f"{text!r} is not one length; write steps or a duration")
-    return found[0]
+    return lengths[0]
 
 
 def _duration(text: str) -> str:
@@ -171,18 +171,18 @@ def _steps_or_duration(text: str) -> int | str:
 
 def _thresholds(values: Sequence[str]) -> Any:
     """Read thresholds: a number or a rule for all detectors, and ``NAME=RULE`` for those that have their own."""
-    found: dict[str | None, float | str] = {}
+    thresholds: dict[str | None, float | str] = {}
     for value in values:
         name, is_own, rule = value.rpartition("=")
         detector = name if is_own else None
-        if detector in found:
+        if detector in thresholds:
             whose = f"of {detector!r}" if detector else "for all detectors"
             raise ValueError(f"the threshold {whose} is given twice")
         try:
-            found[detector] = float(rule)
+            thresholds[detector] = float(rule)
         except ValueError:
-            found[detector] = rule
-    return found.get(None, "oracle") if set(found) <= {None} else found
+            thresholds[detector] = rule
+    return thresholds.get(None, "oracle") if set(thresholds) <= {None} else thresholds
 
 
 def _display_names(values: Sequence[str]) -> dict[str, str]:

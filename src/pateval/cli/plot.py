@@ -117,8 +117,8 @@ def _check_target(target: Path, creator: str, overwrite: bool) -> None:
     from pateval.plots.styling import SUFFIXES
 
     if target.suffix.lower() not in SUFFIXES:
-        found = f"'{target.suffix}'" if target.suffix else "no suffix"
-        raise click.UsageError(f"{target}: figures are written as {', '.join(SUFFIXES)}; got {found}")
+        suffix = f"'{target.suffix}'" if target.suffix else "no suffix"
+        raise click.UsageError(f"{target}: figures are written as {', '.join(SUFFIXES)}; got {suffix}")
     if not target.absolute().parent.is_dir():
         raise click.UsageError(f"{target}: the folder {target.parent} does not exist")
     if target.exists() and not overwrite and creator.encode() not in target.read_bytes():

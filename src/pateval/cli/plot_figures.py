@@ -66,12 +66,12 @@ class Request:
         read = read_scores(self.files, self.columns, measures)
         chosen = read.only(options.split(self.only), None if self.only_series is None else [self.only_series])
         data = _side_by_side(chosen, self, measures)
-        found = list(data.recordings)
-        if len(found) > most:
-            names = ", ".join(found[:12]) + (", ..." if len(found) > 12 else "")
+        names = list(data.recordings)
+        if len(names) > most:
+            shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
             raise click.UsageError(
                 f"'{self.kind}' draws {'one detector' if most == 1 else f'at most {most} detectors'}, and there are "
-                f"{len(found)} ({names}); choose with --only or --score"
+                f"{len(names)} ({shown}); choose with --only or --score"
             )
         if not data.first.counted(data.labels).any():
             what = "no anomaly" if not data.labels.any() else "no anomaly in the steps that count"
@@ -145,7 +145,7 @@ class Drawable:
 
     def thresholds(self, *, quiet: bool = False) -> dict[str, float]:
         """The threshold of each detector, said on standard error; none where series have thresholds of their own."""
-        found, lines = {}, []
+        thresholds, lines = {}, []
         for name, recording in self.recordings.items():
             own = self.measures.of_detector(name)
             (metric,) = own.metrics
@@ -160,15 +160,17 @@ class Drawable:
                 continue
             level = float(levels.pop() or 0.0)
             lines.append(f"{name}: predictions where score {rule.sign} {level:.6g} ({rule.description})")
-            found[name] = float(np.nextafter(level, np.inf)) if rule.strict else level
+            thresholds[name] = float(np.nextafter(level, np.inf)) if rule.strict else level
         tell_all(() if quiet else lines)
-        return found
+        return thresholds
 
     def explanations(self) -> dict[str, Explanation]:
         """What each detector's steps count as."""
-        found = {name: explain_recording(one, self.measures.of_detector(name)) for name, one in self.recordings.items()}
-        tell_all(f"{name}: predictions where {one.predictions_from}" for name, one in found.items())
-        return found
+        explanations = {}
+        for name, recording in self.recordings.items():
+            explanations[name] = explain_recording(recording, self.measures.of_detector(name))
+        tell_all(f"{name}: predictions where {one.predictions_from}" for name, one in explanations.items())
+        return explanations
 
     def limits(self) -> tuple[int, int] | None:
         """The steps to draw; all of them for None."""
@@ -199,22 +201,22 @@ class Drawable:
 def _side_by_side(read: ScoredFiles, request: Request, measures: Measures) -> Drawable:
     """Put detectors side by side; they must lie on the same series with the same labels."""
     titles = {(item.detector, item.run): item.title for _, item, _ in read.parts}
-    found = {titles[key]: recording for key, recording in read.by_run().items()}
-    first, *others = found
+    by_title = {titles[key]: recording for key, recording in read.by_run().items()}
+    first, *others = by_title
     for other in others:
-        for (_, part), (_, expected) in zip(found[other].series_parts(), found[first].series_parts(), strict=False):
+        for part, expected in zip(by_title[other].parts(), by_title[first].parts(), strict=False):
             if part.names != expected.names or not np.array_equal(part.labels, expected.labels):
                 raise TableError(
                     f"detectors {first!r} and {other!r} do not have the same labels on series {expected.names[0]!r}; "
                     "draw one at a time with --only"
                 )
-        if found[other].starts.size != found[first].starts.size:
+        if by_title[other].starts.size != by_title[first].starts.size:
             raise TableError(f"detectors {first!r} and {other!r} are not on the same series; draw one with --only")
-    recordings = dict(zip(found, leave_out_for_all(list(found.values())), strict=True))
+    recordings = dict(zip(by_title, leave_out_for_all(list(by_title.values())), strict=True))
     counts = recordings[first].counts
     if without_score := counts.recorded - counts.ignored - counts.evaluated:
         of_all = f"{without_score:,} of {counts.recorded:,} steps"
-        tell(f"{of_all} have no score: they are left out{'' if len(found) == 1 else ', for all detectors'}")
+        tell(f"{of_all} have no score: they are left out{'' if len(by_title) == 1 else ', for all detectors'}")
     detector = read.parts[0][1].detector
     items = [item for _, item, _ in read.parts if item.detector == detector]
     values = None if request.value is None else _column(items, request.columns, request.value)

@@ -281,15 +281,15 @@ class Explanation(Result):
         def waited(first: int, last: int) -> str:
             return duration_words(float(clock.times[last] - clock.times[first]) * unit)
 
-        found = []
+        places = []
         for event, start, stop in zip(self.events, *self.event_places(), strict=True):
             recorded = int(steps.original(np.array([start]))[0])
             is_last = stop in ends or int(np.diff(steps.original(np.array([stop - 1, stop])))[0]) > 1
             until = clock.times[stop - 1] + round(usual) if is_last else clock.times[stop]
             onset = "-" if event.onset_delay is None else waited(start, place(recorded + event.onset_delay))
             lead = "-" if event.early_lead is None else waited(place(recorded - event.early_lead), start)
-            found.append((f"[{clock_words(clock, clock.times[start], until)})", onset, lead))
-        return found
+            places.append((f"[{clock_words(clock, clock.times[start], until)})", onset, lead))
+        return places
 
     def _event_cells(self, most: int) -> tuple[list[str], list[list[str]]]:
         """Columns and rows of the first events, for people; the series comes first where it was named."""
@@ -297,9 +297,9 @@ class Explanation(Result):
         columns = [*named, "event", "found", "cover", "onset", "lead", "TP", "FP", "FN"]
         rows = []
         for event, (place, onset, lead) in zip(self.events[:most], self._places_in_words(), strict=False):
-            found = ["yes" if event.detected else "no", f"{event.coverage:.0%}"]
+            detected = ["yes" if event.detected else "no", f"{event.coverage:.0%}"]
             counts = map(_count, (event.true_positive, event.false_positive, event.false_negative))
-            rows.append([*(str(event.series) for _ in named), place, *found, onset, lead, *counts])
+            rows.append([*(str(event.series) for _ in named), place, *detected, onset, lead, *counts])
         return columns, rows
 
     def _repr_html_(self) -> str:

@@ -77,9 +77,9 @@ class Result:
     def _repr_html_(self) -> str:
         from pateval.output.html import FragmentTable, fragment
 
-        found = self.columns()
-        steps = max(map(len, found.values()), default=0)
-        columns, rows = _transposed({name: column[:_ROWS_SHOWN] for name, column in found.items()})
+        whole = self.columns()
+        steps = max(map(len, whole.values()), default=0)
+        columns, rows = _transposed({name: column[:_ROWS_SHOWN] for name, column in whole.items()})
         more = steps - len(rows)
         return fragment(
             type(self).__name__,

@@ -71,8 +71,8 @@ def pate_by_buffers(
     [[0.792], [0.883]]
     """
     recording = read_recording(labels, scores, series=series, **on_clock)
-    early_lengths, delay_lengths = canonical_lengths(early, "early"), canonical_lengths(delay, "delay")
-    pairs = [[f"pate(early={one},delay={other})" for other in delay_lengths] for one in early_lengths]
+    buffers, delays = canonical_lengths(early, "early"), canonical_lengths(delay, "delay")
+    pairs = [[f"pate(early={buffer},delay={after})" for after in delays] for buffer in buffers]
     measures = Measures.of(
         metrics=list(dict.fromkeys(metric for row in pairs for metric in row)),
         max_gap=recording.max_gap,
@@ -80,10 +80,10 @@ def pate_by_buffers(
         pooled=pooled,
         chance=0,
     )
-    found = evaluate_runs([recording], measures)
-    for reason in found.reasons.values():
+    evaluation = evaluate_runs([recording], measures)
+    for reason in evaluation.reasons.values():
         raise UndefinedMetricError(reason)
-    return np.array([[found[metric] for metric in row] for row in pairs])
+    return np.array([[evaluation[metric] for metric in row] for row in pairs])
 
 
 @documented
@@ -186,31 +186,31 @@ def pate_curves(
     def compute(**steps: Any) -> list[PateCurve]:
         return [pate_curve(early=one, delay=other, **steps) for one, other in pairs]
 
-    found = {}
+    curves = {}
     for name, recording in _recordings(labels, scores, series=series, **on_clock).items():
         by_series = _over_series(recording, compute, pooled=pooled)
-        found[name] = MeanCurve(tuple(curve for curves in by_series for curve in curves), len(by_series))
-    return found
+        curves[name] = MeanCurve(tuple(curve for curves in by_series for curve in curves), len(by_series))
+    return curves
 
 
 def _recordings(labels: Any, scores: Mapping[str, Any], **steps: Any) -> dict[str, Recording]:
-    found = leave_out_for_all([read_recording(labels, values, **steps) for values in scores.values()])
-    return dict(zip(scores, found, strict=True))
+    recordings = leave_out_for_all([read_recording(labels, values, **steps) for values in scores.values()])
+    return dict(zip(scores, recordings, strict=True))
 
 
 def _over_series(recording: Recording, compute: Callable[..., Found], *, pooled: bool) -> list[Found]:
     """What is found on each series where PATE is defined, or on all of them taken together."""
-    found, undefined = [], UndefinedMetricError("the detector has no score for more than half of the steps")
+    values, undefined = [], UndefinedMetricError("the detector has no score for more than half of the steps")
     for part in [recording] if pooled else recording.parts():
         counted = {"ignore": part.is_left_out, "missing": "normal" if part.has_gaps else "error"}
         try:
             if not part.is_mostly_missing:
-                found.append(compute(labels=part.labels, scores=part.scores, **steps_of(part), **counted))
+                values.append(compute(labels=part.labels, scores=part.scores, **steps_of(part), **counted))
         except UndefinedMetricError as error:
             undefined = error
-    if not found:
+    if not values:
         raise undefined
-    return found
+    return values
 
 
 def steps_of(recording: Recording) -> dict[str, Any]:

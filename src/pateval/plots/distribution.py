@@ -91,8 +91,8 @@ def score_distribution(
 
 def _shares(samples: Sequence[tuple[FloatArray, BoolArray]], edges: FloatArray) -> FloatArray:
     """Shares of the masked steps in each interval, the mean over the samples that have such steps."""
-    found = [np.histogram(values[mask], edges)[0] / np.count_nonzero(mask) for values, mask in samples if mask.any()]
-    return np.mean(found, axis=0) if found else np.zeros(edges.size - 1)
+    shares = [np.histogram(values[mask], edges)[0] / np.count_nonzero(mask) for values, mask in samples if mask.any()]
+    return np.mean(shares, axis=0) if shares else np.zeros(edges.size - 1)
 
 
 def _in_words(mask: BoolArray, values: FloatArray) -> str:

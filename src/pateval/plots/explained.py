@@ -288,13 +288,13 @@ def _distances(
         parts = [delay * share for share in _SHARES]
         chosen = {interval, *(parts if clock is not None else map(round, parts))}
         return sorted(distance for distance in chosen if 0 < distance <= delay)
-    found: list[Any] = list(given)
+    lengths: list[Any] = list(given)
     if clock is not None:
-        found = [clock.length(nanoseconds(distance, "distances")) for distance in found]
+        lengths = [clock.length(nanoseconds(distance, "distances")) for distance in lengths]
     least = 1 if clock is None else 0
-    if any(not least <= distance <= delay for distance in found):
+    if any(not least <= distance <= delay for distance in lengths):
         raise ValueError(f"distances must lie between {least} and the delay, {delay:g}; got {list(given)}")
-    return found
+    return lengths
 
 
 @styled

@@ -318,8 +318,8 @@ def _height(values: npt.NDArray[Any], threshold: float | None) -> tuple[float, f
 
 def _named(axes: Iterable[Axes]) -> list[Any]:
     """One artist for each name that any of the axes shows."""
-    found: dict[str, Any] = {}
+    handles: dict[str, Any] = {}
     for ax in axes:
         for handle, name in zip(*ax.get_legend_handles_labels(), strict=True):
-            found.setdefault(name, handle)
-    return list(found.values())
+            handles.setdefault(name, handle)
+    return list(handles.values())

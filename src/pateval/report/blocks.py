@@ -117,13 +117,13 @@ def _rounded(value: float | None) -> float | None:
 
 def _buffers(measures: Measures | None) -> dict[str, Any]:
     """The longest buffers, in steps or in seconds."""
-    found: dict[str, Any] = {"unit": "steps", "early": 100, "delay": 100}
+    longest: dict[str, Any] = {"unit": "steps", "early": 100, "delay": 100}
     for name, lengths in () if measures is None else (("early", measures.early), ("delay", measures.delay)):
         if any(map(is_duration, lengths)):
-            found |= {"unit": "s", name: max(float(nanoseconds(length) / 10**9) for length in lengths)}
+            longest |= {"unit": "s", name: max(float(nanoseconds(length) / 10**9) for length in lengths)}
         else:
-            found[name] = max(lengths)
-    return found
+            longest[name] = max(lengths)
+    return longest
 
 
 def all_checks(board: Leaderboard, problems: list[str]) -> Iterator[dict[str, str]]:
@@ -221,15 +221,11 @@ def _entry(sample: Sample) -> dict[str, Any]:
         marks[name] = float(flagged.min()) if flagged.size else None
     packed = pack_scores(scores, tuple(score for score in marks.values() if score is not None))
     levels = np.array(packed.thresholds)
-    return {
-        "thresholds": packed.thresholds,
-        "ranks": packed.ranks,
-        "distinct": packed.distinct,
-        "marks": [
-            [name, levels.size if score is None else int(np.searchsorted(levels, score, side="right")) - 1]
-            for name, score in marks.items()
-        ],
-    }
+    places = [
+        [name, levels.size if score is None else int(np.searchsorted(levels, score, side="right")) - 1]
+        for name, score in marks.items()
+    ]
+    return packed._asdict() | {"marks": places}
 
 
 def thresholds_in_use(sample: Sample) -> dict[str, Any]:
@@ -240,15 +236,15 @@ def thresholds_in_use(sample: Sample) -> dict[str, Any]:
     measures = sample.measures
     metrics = [metric for metric in measures.metrics if metric.needs_threshold and not metric.channels]
     metrics.sort(key=lambda metric: metric.threshold is not None)
-    found: dict[str, Any] = {}
+    flagged: dict[str, Any] = {}
     for metric in [*metrics, *find_metrics(["point_f1(threshold=oracle)"])]:
         rule = measures.rule(metric)
         name = {ORACLE: "best point F1", BEST: f"best {metric.plain_id}"}.get(rule.kind, str(rule.text))
         name = "its predictions" if sample.recording.predictions is not None else name
         with suppress(TypeError, ValueError):  # no threshold can be chosen, as where there is no score at all
-            flags = sample.predicted(metric).flags if name not in found else None
-            found |= {} if flags is None else {name: flags}
-    return found
+            flags = sample.predicted(metric).flags if name not in flagged else None
+            flagged |= {} if flags is None else {name: flags}
+    return flagged
 
 
 def by_spread(board: Leaderboard) -> list[int]:
@@ -264,7 +260,7 @@ def by_spread(board: Leaderboard) -> list[int]:
 def describe(board: Leaderboard, metric: str) -> dict[str, Any]:
     """Describe a metric of a leaderboard: what it rewards, how it can be fooled, where it comes from."""
     measures = board.measures
-    found = None if measures is None else measures.by_id.get(metric)
+    known = None if measures is None else measures.by_id.get(metric)
     described: dict[str, Any] = {
         "id": metric,
         "label": board.label(metric),
@@ -273,33 +269,33 @@ def describe(board: Leaderboard, metric: str) -> dict[str, Any]:
         "threshold": "",
         "uses_labels": False,
     }
-    if found is None or measures is None:
+    if known is None or measures is None:
         unknown = {"text": "Its values were computed elsewhere.", "rewards": [], "faults": "", "paper": ""}
         return described | unknown | {"range": [None, None]}
-    if found.needs_threshold:
-        rule = measures.rule(found)
+    if known.needs_threshold:
+        rule = measures.rule(known)
         described |= {"threshold": rule.description, "uses_labels": rule.uses_labels}
-    part = "" if found.field is None else f" Shown is its {found.field.replace('_', ' ')}."
-    text = " ".join((inspect.getdoc(found.function) or "").split("\n\n")[0].split()).replace("`", "").rstrip(".")
+    part = "" if known.field is None else f" Shown is its {known.field.replace('_', ' ')}."
+    text = " ".join((inspect.getdoc(known.function) or "").split("\n\n")[0].split()).replace("`", "").rstrip(".")
     return described | {
         "text": (f"{text}." if text else "A metric of your own.") + part,
-        "rewards": [text for name, text in PROPERTIES.items() if name in found.properties],
-        "faults": found.faults,
-        "paper": "" if found.paper is None else f"{found.paper.text} ({found.paper.link})",
-        "range": [value if math.isfinite(value) else None for value in (found.low, found.high)],
+        "rewards": [text for name, text in PROPERTIES.items() if name in known.properties],
+        "faults": known.faults,
+        "paper": "" if known.paper is None else f"{known.paper.text} ({known.paper.link})",
+        "range": [value if math.isfinite(value) else None for value in (known.low, known.high)],
     }
 
 
 def constant_values(recordings: Sequence[Recording], measures: Measures) -> dict[str, float | None]:
     """Mean value of a constant score over the series, None where it has none."""
-    found: list[dict[str, Any]] = []
+    values: list[dict[str, Any]] = []
     for recording in recordings:
         scores = np.zeros(len(recording.labels))
         constant = replace(recording, scores=scores, predictions=None, ignore=recording.is_left_out, absent=None)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found.append(values_of(constant, measures, keep_going=True))
-    means = {metric: mean_value([values[metric] for values in found]) for metric in measures.ids}
+            values.append(values_of(constant, measures, keep_going=True))
+    means = {metric: mean_value([of_series[metric] for of_series in values]) for metric in measures.ids}
     return {metric: None if mean.reason else mean.value for metric, mean in means.items()}
 
 
@@ -323,7 +319,7 @@ def audit_here(recordings: Mapping[str, Recording], measures: Measures) -> dict[
     clock = together.clock
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = audit(
+        judged = audit(
             together.labels,
             series=together.series_of_steps,
             times=None if clock is None else clock.times,
@@ -336,10 +332,10 @@ def audit_here(recordings: Mapping[str, Recording], measures: Measures) -> dict[
         )
     return {
         "series": chosen,
-        "sentence": found.summary(),
+        "sentence": judged.summary(),
         "fakes": {entry.name: entry.text for entry in BATTERY},
         "rows": {
             row.metric.id: {"values": plain(dict(row.values)), "beaten_by": row.beaten_by, "fooled": row.fooled}
-            for row in found.rows
+            for row in judged.rows
         },
     }

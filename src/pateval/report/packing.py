@@ -73,9 +73,9 @@ def _short_decimals(levels: FloatArray, below: FloatArray) -> FloatArray:
     [0.3333333333, 0.6666]
     """
     reach = float(levels[-1] - levels[0]) if levels.size else 0.0
-    found = levels.copy()
+    shortest = levels.copy()
     if not _SHORTEST_REACH < reach < _LONGEST_REACH:
-        return found
+        return shortest
     # Coarser than a two-thousandth of the range would be seen in a drawing.
     first = math.ceil(math.log10(2000 / reach))
     open_places = np.arange(levels.size)
@@ -87,11 +87,11 @@ def _short_decimals(levels: FloatArray, below: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):
             short = np.floor(level * scale) / scale if decimals >= 0 else np.floor(level / scale) * scale
         fits = (short > floor) & (short <= level)
-        found[open_places[fits]] = short[fits]
+        shortest[open_places[fits]] = short[fits]
         open_places = open_places[~fits]
         if not open_places.size:
             break
-    return found
+    return shortest
 
 
 def pack(numbers: npt.NDArray[Any]) -> str:

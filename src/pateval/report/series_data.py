@@ -78,7 +78,7 @@ def read_series(board: Leaderboard, plan: Plan) -> Iterator[SeriesData]:
 
 
 def _read_group(board: Leaderboard, plan: Plan, places: Sequence[int]) -> Iterator[SeriesData]:
-    found = {plan.series[place]: SeriesData(plan.series[place]) for place in places}
+    by_series = {plan.series[place]: SeriesData(plan.series[place]) for place in places}
     wanted = np.flatnonzero(np.isin(plan.jobs.series_code, places))
     first: dict[str, Unit] = {}
     for source in np.unique(plan.jobs.source[wanted]).tolist():
@@ -86,18 +86,18 @@ def _read_group(board: Leaderboard, plan: Plan, places: Sequence[int]) -> Iterat
         try:
             for item in read_jobs(plan, own):
                 job = item.unit
-                entry, key = found[job.series], (job.detector, job.run)
+                entry, key = by_series[job.series], (job.detector, job.run)
                 try:
                     entry.tracks[key] = _track(board, item)
                     first.setdefault(job.series, job)
                 except (TableError, ValueError, TypeError) as error:
                     entry.missing[key] = str(error)
-            _read_values(plan, [job for job in first.values() if job.source == source], found)
+            _read_values(plan, [job for job in first.values() if job.source == source], by_series)
         except (TableError, OSError) as error:
             for job in map(plan.jobs.__getitem__, own):
-                if (job.detector, job.run) not in found[job.series].tracks:
-                    found[job.series].missing[job.detector, job.run] = str(error)
-    for entry in found.values():
+                if (job.detector, job.run) not in by_series[job.series].tracks:
+                    by_series[job.series].missing[job.detector, job.run] = str(error)
+    for entry in by_series.values():
         yield _on_the_same_steps(entry)
 
 

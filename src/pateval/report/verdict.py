@@ -28,17 +28,17 @@ def verdict(board: Leaderboard, metric: str, tests: Significance | None) -> dict
     """
     with_value = {row["detector"] for row in board.summary_rows if row["metric"] == metric and row["mean"] is not None}
     first = board.best_first(metric)[0]
-    found: dict[str, Any] = {"leader": None, "against": None, "tied": [], "claim": "", "evidence": "", "power": ""}
+    nothing: dict[str, Any] = {"leader": None, "against": None, "tied": [], "claim": "", "evidence": "", "power": ""}
     if not with_value:
-        return found | {"claim": f"No detector has a value of {metric}."}
+        return nothing | {"claim": f"No detector has a value of {metric}."}
     if len(with_value) == 1:
         claim = f"{first} is the only detector with a value of {metric}."
         evidence = "There is nothing to compare it with."
-        return found | {"leader": first, "against": first, "claim": claim, "evidence": evidence}
+        return nothing | {"leader": first, "against": first, "claim": claim, "evidence": evidence}
     said = leader(board, metric)
     if not said:
         evidence = "There is no series on which all of them have a value."
-        return found | {"claim": f"Nothing orders the detectors under {metric}.", "evidence": evidence}
+        return nothing | {"claim": f"Nothing orders the detectors under {metric}.", "evidence": evidence}
     tied, evidence = ([], "One sample is no evidence for any order.") if tests is None else evidence_of(tests.to_dict())
     clause = lead.clause() if tests is not None and (lead := lead_of(board, tests)) else ""
     best = baseline_of(board, metric)
@@ -91,12 +91,12 @@ def _evidence_of_control(tests: Mapping[str, Any]) -> tuple[list[str], str]:
         return tied, "On one series there is no evidence for any order."
     beside = {"behind": ranked[place + 1 :], "ahead of": ranked[:place]}
     apart = {side: _listed([name for name in names if name not in group]) for side, names in beside.items()}
-    found = (
+    from_whom = (
         " and ".join(f"from {names} {side} it" for side, names in apart.items() if names) or "from no other detector"
     )
     more = f"; not from {_listed(tied)}" if tied and len(tied) < len(ranked) - 1 else ""
     test = f"Wilcoxon-Holm over {len(ranked) - 1} comparisons, {100 * tests['alpha']:g} %; on {series} series"
-    return tied, f"{control} is told apart {found}{more} ({test})."
+    return tied, f"{control} is told apart {from_whom}{more} ({test})."
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:
