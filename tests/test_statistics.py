@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from pateval.evaluation import bootstrap
+from pateval.evaluation import bootstrap, pieces
 from pateval.leaderboards import significance as pairs
 from pateval.leaderboards import statistics as stats
 from pateval.paper.paper_tables import impact_table
@@ -302,11 +302,10 @@ def test_intervals_cover():
 
 @given(hnp.arrays(np.bool_, st.integers(1, 40)))
 def test_event_blocks(labels):
-    blocks = bootstrap.event_blocks(labels)
-    assert blocks[0][0] == 0
-    assert blocks[-1][1] == labels.size
-    assert all(stop == start for (_, stop), (start, _) in pairwise(blocks))
-    assert all(not labels[start] and not labels[start - 1] for start, _ in blocks[1:])
+    cuts = pieces.cuts_between_events(labels).tolist()
+    assert not any(labels[cut] or labels[cut - 1] for cut in cuts)
+    blocks = list(pairwise([0, *cuts, labels.size]))
+    assert all(start < stop for start, stop in blocks)
     if labels.any() and len(blocks) > 1:
         assert all(labels[start:stop].any() for start, stop in blocks)
 
@@ -315,20 +314,23 @@ def test_event_intervals():
     labels = np.tile([0, 0, 1, 1, 0], 40).astype(bool)
     scores = np.where(labels, 0.8, 0.2)
     # Every block is alike, so every resample is the series itself.
-    found = bootstrap.event_intervals(labels, scores, lambda truth, score: [score[truth].mean(), score.sum()], draws=20)
+    found = pieces.event_intervals(
+        labels, lambda steps: [scores[steps][labels[steps]].mean(), scores[steps].sum()], draws=20
+    )
     assert found == pytest.approx(np.array([[0.8, 0.8], [scores.sum(), scores.sum()]]))
     one_event = np.array([0, 1, 1, 0], dtype=bool)
-    assert np.isnan(bootstrap.event_intervals(one_event, np.zeros(4), lambda *_: [1.0])).all()
-    assert np.isnan(bootstrap.event_intervals(labels, scores, lambda *_: [math.nan], draws=3)).all()
+    assert np.isnan(pieces.event_intervals(one_event, lambda _: [1.0], draws=3)).all()
+    assert np.isnan(pieces.event_intervals(labels, lambda _: [math.nan], draws=3)).all()
     # Events at both ends never meet: the number of events in a resample is the number of blocks.
     ends = np.array([1, 0, 0, 1, 0, 0, 0, 1], dtype=bool)
     counts = []
 
-    def count_events(truth, score):
+    def count_events(steps):
+        truth = ends[steps]
         counts.append(int(truth[0]) + int(np.count_nonzero(truth[1:] & ~truth[:-1])))
         return [0.0]
 
-    bootstrap.event_intervals(ends, np.zeros(8), count_events, draws=50)
+    pieces.event_intervals(ends, count_events, draws=50)
     assert set(counts) == {3}
 
 

@@ -1,15 +1,12 @@
-"""How sure is a mean? Bootstrap intervals over series, and over the events of one long series."""
+"""How sure is a mean? Bootstrap intervals over series."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-
-from pateval.labels.events import find_events
 
 FloatArray = npt.NDArray[np.float64]
 LEVEL = 0.95
@@ -81,37 +78,6 @@ class MeanBootstrap:
             yield slice(start, min(start + step, draws))
 
 
-def event_intervals(
-    labels: npt.NDArray[np.bool_],
-    scores: npt.NDArray[np.floating],
-    metrics: Callable[[npt.NDArray[np.bool_], npt.NDArray[np.floating]], Sequence[float]],
-    *,
-    draws: int = 200,
-    seed: int = 0,
-) -> FloatArray:
-    """Bootstrap confidence limits of metrics on one long series, over its events (block bootstrap).
-
-    The series is cut half-way between neighbouring events, so that each block holds one event and its surroundings;
-    blocks are drawn with replacement, put end to end, and the metrics are computed on the result, one value for each.
-    Limits are percentiles of the draws where a metric is defined; NaN where there are fewer than two blocks.
-
-    References
-    ----------
-    H. R. Künsch, "The jackknife and the bootstrap for general stationary observations", Annals of Statistics 17 (1989).
-    """
-    blocks = event_blocks(labels)
-    if len(blocks) < 2:
-        return np.full((len(metrics(labels, scores)), 2), np.nan)
-    generator = np.random.default_rng(seed)
-    found = []
-    for _ in range(draws):
-        # In the order of time: a last block that ends in an event never comes before a first that begins with one.
-        chosen = np.sort(generator.integers(0, len(blocks), len(blocks)))
-        steps = np.concatenate([np.arange(*blocks[block]) for block in chosen])
-        found.append(list(metrics(labels[steps], scores[steps])))
-    return np.array([percentile_limits(column) for column in np.array(found).T])
-
-
 def percentile_limits(drawn: FloatArray) -> tuple[float, float]:
     """Low and high of a value, from the draws where it is defined; NaN where it never is."""
     defined = drawn[~np.isnan(drawn)]
@@ -119,19 +85,6 @@ def percentile_limits(drawn: FloatArray) -> tuple[float, float]:
         return np.nan, np.nan
     low, high = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
-
-
-def event_blocks(labels: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Cut a series half-way between its events; return the blocks as half-open ``(start, stop)``.
-
-    Events one step apart stay in one block, so that no two events can meet when blocks are put end to end.
-    """
-    events = find_events(labels)
-    stops, starts = np.asarray(events.stops)[:-1], np.asarray(events.starts)[1:]
-    apart = starts - stops >= 2
-    cuts = ((stops[apart] + starts[apart]) // 2).tolist()
-    edges = [0, *cuts, int(labels.size)]
-    return list(pairwise(edges))
 
 
 def _bca(means: FloatArray, centre: FloatArray, acceleration: FloatArray) -> FloatArray:

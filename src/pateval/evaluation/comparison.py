@@ -302,7 +302,7 @@ def compare_runs(
     *,
     names: tuple[str, str],
     draws: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Comparison:
     """Compare two detectors, each with its runs; `compare` says what the parameters are.
 
@@ -317,60 +317,47 @@ def compare_runs(
     detectors = [with_predictions(judged[: len(one)]), with_predictions(judged[len(one) :])]
     wanted = [measures.of_detector(name) for name in names]
     by_series = [
-        {
-            series: mean_values([values_of(part, own) for part in parts])
-            for series, parts in parts_by_series(runs).items()
-        }
+        {name: _values_of_runs(parts, own) for name, parts in parts_by_series(runs).items()}
         for runs, own in zip(detectors, wanted, strict=True)
     ]
-    whole = [mean_values(list(found.values())) for found in by_series]
     if measures.pooled:
-        whole = [
-            mean_values([values_of(run, own) for run in runs]) for runs, own in zip(detectors, wanted, strict=True)
-        ]
+        whole = [_values_of_runs(runs, own) for runs, own in zip(detectors, wanted, strict=True)]
+    else:
+        whole = [mean_values(list(values.values())) for values in by_series]
     detectors = _on_common_series(detectors)
     recordings = [runs[0] for runs in detectors]
     several = recordings[0].starts.size > 1
+    events = len(find_events(recordings[0].counted(recordings[0].labels), recordings[0].timeline.starts))
     pieces: list[list[Pieces]] = []
     if several:
-        common = [series for series in by_series[0] if series in by_series[1]]
-        table = [[found[series] for series in common] for found in by_series]
+        common = [name for name in by_series[0] if name in by_series[1]]
+        table = [[values[name] for name in common] for values in by_series]
     else:
-        limits_of_pieces = cut(recordings[0])
-        for runs, own in zip(detectors, wanted, strict=True):
-            pieces.append([Pieces(run, own, limits_of_pieces) for run in runs])
+        ends = cut(recordings[0])
+        pieces = [[Pieces(run, own, ends) for run in runs] for runs, own in zip(detectors, wanted, strict=True)]
         table = [[mean_values(piece) for piece in zip(*(run.values() for run in runs), strict=True)] for runs in pieces]
     number = len(table[0])
-    events = len(find_events(recordings[0].counted(recordings[0].labels), recordings[0].timeline.starts))
     enough = number >= _MIN_UNITS_FOR_LIMITS and (several or events >= _MIN_UNITS_FOR_LIMITS)
     default = _DRAWS_OF_SERIES if several else _DRAWS_OF_PIECES
     count = (default if draws is None else non_negative_integer(draws, "draws")) if enough else 0
     count = 0 if several and measures.pooled else count
-    columns = {
-        name: tuple(np.array([values[name].value for values in column]) for column in table) for name in measures.ids
-    }
+    columns = {name: np.array([[values[name].value for values in units] for units in table]) for name in measures.ids}
     if several:
-        limits = {
-            name: _limits_of_means(values[0] - values[1], count, measures.seed) for name, values in columns.items()
-        }
+        limits = {name: _limits_of_means(one - other, count, measures.seed) for name, (one, other) in columns.items()}
     else:
         limits = _limits_of_pieces(pieces, draw_pieces(number, count, measures.seed), progress)
-    told = circumstances(measures, [run for runs in detectors for run in runs], ignored=False)
-    units = {
-        metric.id: measures.unit(metric.id, measures.signature(metric, **told[metric.id]))
-        for metric in measures.metrics
-    }
+    fields = circumstances(measures, [run for runs in detectors for run in runs], ignored=False)
     rows = [
         _row(
             metric,
-            f"{measures.labels[metric.id]}{units[metric.id]}",
-            [found[metric.id] for found in whole],
-            columns[metric.id],
-            limits[metric.id],
+            measures.labels[name] + measures.unit(name, measures.signature(metric, **fields[name])),
+            [values[name] for values in whole],
+            columns[name],
+            limits[name],
             (first, second),
             several=several and not measures.pooled,
         )
-        for metric in measures.metrics
+        for name, metric in measures.by_id.items()
     ]
     notes = [
         *_notes(enough, several, number, events, pooled=measures.pooled),
@@ -378,6 +365,10 @@ def compare_runs(
     ]
     unit = "series" if several else "piece"
     return Comparison((first, second), tuple(rows), unit, number, count, measures.seed, tuple(notes))
+
+
+def _values_of_runs(runs: Sequence[Recording], measures: Measures) -> dict[str, Value]:
+    return mean_values([values_of(run, measures) for run in runs])
 
 
 def _on_common_series(detectors: Sequence[Sequence[Recording]]) -> list[list[Recording]]:
@@ -395,23 +386,21 @@ def _limits_of_means(differences: npt.NDArray[np.float64], draws: int, seed: int
     defined = differences[~np.isnan(differences)]
     if not draws or defined.size < _MIN_UNITS_FOR_LIMITS:
         return math.nan, math.nan
-    low, high = MeanBootstrap(defined.size, draws=draws, seed=seed).intervals(defined[:, None])[0]
-    return float(low), float(high)
+    low, high = MeanBootstrap(defined.size, draws=draws, seed=seed).intervals(defined[:, None])[0].tolist()
+    return low, high
 
 
 def _limits_of_pieces(
-    detectors: Sequence[Sequence[Pieces]], weights: IntArray, progress: Callable[[int, int], None] | None
+    detectors: Sequence[Sequence[Pieces]], weights: IntArray, progress: Callable[[int, int], None]
 ) -> dict[str, tuple[float, float]]:
     """Percentiles of the differences on draws, given how often each of the pieces comes in each of them."""
-    total, done = sum(map(len, detectors)), 0
-    means: list[dict[str, FloatArray]] = []
-    for runs in detectors:
-        found = []
-        for run in runs:
-            found.append(run.drawn(weights, None if progress is None else partial(_tell, progress, done, total)))
-            done += 1
-        means.append({name: defined_mean([values[name] for values in found]) for name in found[0]})
-    return {name: percentile_limits(means[0][name] - means[1][name]) for name in means[0]}
+    runs, number = [*detectors[0], *detectors[1]], len(detectors[0])
+    drawn = [run.drawn(weights, partial(_tell, progress, place, len(runs))) for place, run in enumerate(runs)]
+    limits = {}
+    for name in drawn[0]:
+        first, second = (defined_mean([values[name] for values in own]) for own in (drawn[:number], drawn[number:]))
+        limits[name] = percentile_limits(first - second)
+    return limits
 
 
 def _tell(progress: Callable[[int, int], None], before: int, runs: int, done: int, metrics: int) -> None:
@@ -422,14 +411,14 @@ def _row(
     metric: Metric,
     label: str,
     whole: Sequence[Value],
-    columns: tuple[npt.NDArray[np.float64], ...],
+    values: FloatArray,
     limits: tuple[float, float],
     names: tuple[str, str],
     *,
     several: bool,
 ) -> MetricDifference:
     sign, (low, high) = 1 if metric.higher_is_better else -1, limits
-    differences = columns[0] - columns[1]
+    differences = values[0] - values[1]
     differences = differences[~np.isnan(differences)]
     gains = sign * differences
     better = ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
 from typing import Any, cast
@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.catalog.metric import ORACLE, Metric
-from pateval.evaluation.bootstrap import event_blocks
+from pateval.evaluation.bootstrap import percentile_limits
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.together import values_together
 from pateval.evaluation.values import Sample, Value, values_of
@@ -33,26 +33,40 @@ from pateval.kernels.soft_labels import (
     sampled_levels,
     soft_counts,
 )
+from pateval.labels.events import find_events
 from pateval.metrics.ranking import auc_pr, auc_roc, average_precision
 from pateval.metrics.vus import VusAreas, vus_areas
 from pateval.pate._counts import rank_steps
 from pateval.pate.score import AREA_RULES
-from pateval.time.timelines import Recording, Timeline, joined, read_zone_buffers
+from pateval.time.timelines import Recording, joined, read_zone_buffers
 from pateval.validation.arrays import BoolArray, Buffers, FloatArray, IntArray, UndefinedMetricError
 
 Array = npt.NDArray[np.float64]
 
-_MAX_CELLS = 2**22  # counts of pieces or draws at thresholds that are held at once: 32 MB
+_MAX_CELLS = 2**22  # counts of pieces at widths and thresholds that are held at once: 32 MB
 _MAX_PAIRS = 90  # of buffers; from there on PATE is computed on a grid
 _PRECISION_RECALL: dict[object, AreaRule] = {auc_pr: TRAPEZOID, average_precision: AVERAGE_PRECISION}
 _RANKING = (auc_roc, *_PRECISION_RECALL)
 
 
+def cuts_between_events(labels: BoolArray) -> IntArray:
+    """Steps midway between neighbouring events.
+
+    Events one step apart stay in one piece, so that no two events can meet when pieces are put end to end.
+    """
+    events = find_events(labels)
+    stops, starts = events.stops[:-1], events.starts[1:]
+    return ((stops + starts) // 2)[starts - stops >= 2]
+
+
 def cut(recording: Recording) -> list[slice]:
     """Cut one series midway between its events; events that only left-out steps part stay in one piece."""
-    found = event_blocks(recording.counted(recording.labels))
-    cuts = recording.timeline.original(np.array([start for start, _ in found[1:]], dtype=np.intp))
-    return [slice(*limits) for limits in pairwise([0, *cuts.tolist(), len(recording.labels)])]
+    cuts = cuts_between_events(recording.counted(recording.labels))
+    return _slices(recording.timeline.original(cuts), len(recording.labels))
+
+
+def _slices(cuts: IntArray, size: int) -> list[slice]:
+    return [slice(*limits) for limits in pairwise([0, *cuts.tolist(), size])]
 
 
 def draw_pieces(pieces: int, draws: int, seed: int) -> IntArray:
@@ -60,6 +74,30 @@ def draw_pieces(pieces: int, draws: int, seed: int) -> IntArray:
     generator = np.random.default_rng(seed)
     drawn = [np.bincount(generator.integers(0, pieces, pieces), minlength=pieces) for _ in range(draws)]
     return np.array(drawn, dtype=np.intp).reshape(draws, pieces)
+
+
+def _drawn(limits: list[slice], times: IntArray) -> list[slice]:
+    """The pieces of one draw, in the order of time: none that ends in an event comes before one that begins with it."""
+    return [limit for limit, number in zip(limits, times, strict=True) for _ in range(number)]
+
+
+def event_intervals(
+    labels: BoolArray, values_at: Callable[[IntArray], Sequence[float]], *, draws: int, seed: int = 0
+) -> FloatArray:
+    """Percentile limits of the values of one series over draws of its pieces, which are put end to end.
+
+    NaN where there are fewer than two pieces.
+
+    References
+    ----------
+    H. R. Künsch, "The jackknife and the bootstrap for general stationary observations", Annals of Statistics 17 (1989).
+    """
+    limits = _slices(cuts_between_events(labels), labels.size)
+    if len(limits) < 2:
+        return np.full((len(values_at(np.arange(labels.size))), 2), np.nan)
+    weights = draw_pieces(len(limits), draws, seed)
+    found = np.array([values_at(np.r_[tuple(_drawn(limits, times))]) for times in weights])
+    return np.array([percentile_limits(column) for column in found.T])
 
 
 class Pieces:
@@ -71,10 +109,9 @@ class Pieces:
         self._scores = cast(FloatArray, self._sample.scores)  # there, since detectors are compared by their scores
         self._computed: dict[object, Any] = {}
         self._recordings: dict[int | None, Recording] = {None: replace(recording, predictions=None)}
-        self._in_pieces = replace(recording, starts=np.array([limit.start for limit in limits]))
-        starts = self._in_pieces.timeline.starts
-        self._sizes = np.diff([*starts, len(self._sample.labels)])
-        self._counted = [slice(*ends) for ends in pairwise([*starts.tolist(), len(self._sample.labels)])]
+        self._timeline = replace(recording, starts=np.array([limit.start for limit in limits])).timeline
+        self._counted = _slices(self._timeline.starts[1:], len(self._sample.labels))
+        self._sizes = np.array([steps.stop - steps.start for steps in self._counted])
 
     def values(self) -> list[dict[str, Value]]:
         """Values on each piece, a series of its own."""
@@ -89,35 +126,28 @@ class Pieces:
                 values |= more
         return found
 
-    def drawn(self, weights: IntArray, tell: Callable[[int, int], None] | None = None) -> dict[str, FloatArray]:
+    def drawn(self, weights: IntArray, tell: Callable[[int, int], None] = lambda *_: None) -> dict[str, FloatArray]:
         """Values on draws, given how often each piece (column) is in each draw (row); NaN where undefined.
 
         How many of the metrics are done is told.
         """
-        number = len(self._measures.metrics)
-        found: dict[str, FloatArray] = {}
-        self._computed.clear()
+        metrics, done = self._measures.metrics, 0
+        found = {metric.id: np.full(len(weights), math.nan) for metric in metrics}
         if not len(weights) or self._sample.recording.is_mostly_missing:
-            return dict.fromkeys(self._measures.ids, np.full(len(weights), math.nan))
+            return found
+        self._computed.clear()
         anew = []
-        for metric in self._measures.metrics:
-            if metric.needs_threshold and self._sample.predicted(metric).flags is None:
-                found[metric.id] = np.full(len(weights), math.nan)
-            elif (values := self._from_counts(metric, weights)) is not None:
-                found[metric.id] = values
-            else:
+        for metric in metrics:
+            values = self._from_counts(metric, weights)
+            if values is None:
                 anew.append(metric)
-                continue
-            if tell is not None:
-                tell(len(found), number)
-        done = len(found)
-        for metric in anew:
-            found[metric.id] = np.empty(len(weights))
+            else:
+                found[metric.id], done = values, done + 1
+                tell(done, len(metrics))
         for draw, times in enumerate(weights if anew else []):
-            for metric_id, value in self._anew(anew, times).items():
-                found[metric_id][draw] = value
-            if tell is not None:
-                tell(done + len(anew) * (draw + 1) // len(weights), number)
+            for metric in anew:
+                found[metric.id][draw] = self._anew(metric, _drawn(self._limits, times))
+            tell(done + len(anew) * (draw + 1) // len(weights), len(metrics))
         return found
 
     def _judged(self, metric: Metric) -> Recording:
@@ -134,24 +164,23 @@ class Pieces:
         own = replace(self._measures, metrics=tuple(metrics))
         return own if recording.predictions is not None else replace(own, threshold=ORACLE)
 
-    def _anew(self, metrics: list[Metric], times: IntArray) -> dict[str, float]:
-        chosen = [limit for limit, number in zip(self._limits, times, strict=True) for _ in range(number)]
-        found = {}
-        for metric in metrics:
-            recording = self._judged(metric)
-            if metric.pools:
-                part = joined([recording.part(limit) for limit in chosen])
-            else:
-                part = recording.drawn(np.concatenate([np.arange(limit.start, limit.stop) for limit in chosen]))
-            found[metric.id] = values_of(part, self._only(recording, [metric]))[metric.id].value
-        return found
+    def _anew(self, metric: Metric, chosen: list[slice]) -> float:
+        recording = self._judged(metric)
+        if metric.pools:
+            part = joined([recording.part(limit) for limit in chosen])
+        else:
+            part = recording.drawn(np.r_[tuple(chosen)])
+        return values_of(part, self._only(recording, [metric]))[metric.id].value
 
     def _from_counts(self, metric: Metric, weights: IntArray) -> FloatArray | None:
         """Values from counts, which metrics share where they can; None where a metric is no function of counts."""
+        undefined = np.full(len(weights), math.nan)
+        if metric.needs_threshold and self._sample.predicted(metric).flags is None:
+            return undefined
         try:
             options = self._sample.step_options(self._measures.bind(metric))
         except UndefinedMetricError:
-            return np.full(len(weights), math.nan)
+            return undefined
         if hasattr(metric.computation, "counts"):
             key = metric.computation, id(self._judged(metric)), repr(metric.compute_options(options))
             results = self._shared(key, lambda: self._summed(metric, options, weights))
@@ -162,11 +191,7 @@ class Pieces:
             lengths = {name: options[name] for name in ("early", "delay")}
             if math.prod(len(given) if isinstance(given, tuple) else 1 for given in lengths.values()) > _MAX_PAIRS:
                 return None
-            labels, scores = self._sample.labels, self._scores
-            timeline = self._in_pieces.timeline
-            areas = self._shared(
-                ("pate", repr(lengths)), lambda: _pate_areas(labels, scores, timeline, weights, **lengths)
-            )
+            areas = self._shared(("pate", repr(lengths)), lambda: self._pate_areas(weights, **lengths))
             return areas[AREA_RULES[metric.on_timeline]]
         if metric.work is vus_areas and options["thresholds"] is not None:
             volumes = self._shared((vus_areas, repr(options)), lambda: self._vus_areas(weights, **options))
@@ -193,27 +218,55 @@ class Pieces:
     def _ranking_areas(self, weights: IntArray) -> dict[object, FloatArray]:
         """Areas under the ROC and the precision-recall curve, whose corners are the scores of anomalous steps."""
         labels, scores = self._sample.labels, self._scores
-        levels = np.unique(scores[labels])[::-1]  # the lowest may be that of missing scores
-        anomalous = np.add.reduceat(labels, [limit.start for limit in self._counted], dtype=np.intp)
-        everywhere, hits = PieceCounts(scores, levels, self._sizes), PieceCounts(scores[labels], levels, anomalous)
-        positives, steps = weights @ anomalous, weights @ self._sizes
-        reachable = levels.size - int(levels[-1] == -np.inf)
+        levels, level = np.unique(scores[labels], return_inverse=True)  # the lowest may be that of missing scores
+        levels, level = levels[::-1], levels.size - 1 - level
+        reachable = np.arange(levels.size - int(levels[-1] == -np.inf))
         found: dict[object, FloatArray] = {metric: np.full(len(weights), math.nan) for metric in _RANKING}
-        for draw, ((detected, before), (hit, _)) in enumerate(
-            zip(everywhere.of_draws(weights), hits.of_draws(weights), strict=True)
-        ):
-            gained, anomalies, normal = np.diff(hit, prepend=0), positives[draw], steps[draw] - positives[draw]
+        for draw, (detected, before) in enumerate(_detections(scores, levels, self._sizes, weights)):
+            times = np.repeat(weights[draw], self._sizes)
+            gained = np.bincount(level, times[labels], minlength=levels.size)
+            hit, anomalies = np.cumsum(gained), times[labels].sum()
+            normal = times.sum() - anomalies
             if normal:
-                false = (before[:-1] - (hit - gained)) + (detected - hit)
+                false = (before - (hit - gained)) + (detected - hit)
                 found[auc_roc][draw] = 1 - (gained / anomalies * (false / (2 * normal))).sum()
-            at = np.flatnonzero(gained[:reachable])  # the thresholds of this draw
-            sums = (0.0, 0.0)
-            if at.size:
-                counts = hit[at], anomalies - hit[at], detected[at], np.append(before[at], detected[-1])
-                sums = precision_recall_sums(*counts)
+            sums = _area_sums(gained[reachable].astype(np.float64), reachable, anomalies - hit, detected, before)
             for metric, rule in _PRECISION_RECALL.items():
                 found[metric][draw] = rule.of_sums(*sums)
         return found
+
+    def _pate_areas(self, weights: IntArray, *, early: Buffers, delay: Buffers) -> dict[AreaRule, Array]:
+        """Areas by both rules: every step of an event or a zone adds its weight times how often its piece is drawn."""
+        timeline, scores = self._timeline, self._scores
+        early, delay, clock = read_zone_buffers(timeline, early, delay)
+        events = timeline.events(self._sample.labels)
+        steps = rank_steps(scores, events, early, delay, clock=clock)
+        number, inside = steps.thresholds.size, steps.inside_steps
+        piece = np.searchsorted(timeline.starts, events.starts, side="right") - 1
+        piece_inside = np.repeat(piece, events.lengths)[inside.place]
+        ranks = np.concatenate([inside.rank, steps.delayed.rank, steps.early.rank])
+        owners = np.concatenate([piece_inside, piece[steps.delayed.event], piece[steps.early.event]])
+        order = np.argsort(ranks, kind="stable")
+        pairs = []
+        for (one_early, one_delay), number_of_times in Counter(product(early, delay)).items():
+            after = steps.weights(steps.delayed, steps.limits.delayed_reach(one_delay))
+            ahead = steps.weights(steps.early, steps.limits.early_reach(one_early, one_delay))
+            gains = np.concatenate([np.ones(inside.rank.size), after, ahead])[order]
+            gains, own_ranks, own_pieces = (values[gains > 0] for values in (gains, ranks[order], owners[order]))
+            first = np.flatnonzero(np.diff(own_ranks, prepend=-1))  # of the steps that begin to count at each threshold
+            pairs.append((number_of_times / (len(early) * len(delay)), gains, own_pieces, first, own_ranks[first]))
+        areas: dict[AreaRule, Array] = {rule: np.zeros(len(weights)) for rule in (TRAPEZOID, AVERAGE_PRECISION)}
+        detections = _detections(scores, steps.thresholds, self._sizes, weights) if number else ()
+        for draw, (detected, before) in enumerate(detections):
+            times = weights[draw].astype(np.float64)
+            changes = np.bincount(inside.rank, inside.change * times[piece_inside], minlength=number)
+            missed = np.cumsum(changes, dtype=np.float64) + times[piece] @ events.lengths
+            for share, gains, own_pieces, first, levels in pairs:
+                gained = np.add.reduceat(gains * times[own_pieces], first)
+                sums = _area_sums(gained, levels, missed, detected, before)
+                for rule, values in areas.items():
+                    values[draw] += share * rule.of_sums(*sums)
+        return areas
 
     def _vus_areas(self, weights: IntArray, *, window: int, thresholds: int, variant: str) -> list[VusAreas]:
         """Volumes: soft labels and zones of each piece, at the thresholds that the whole series has."""
@@ -254,80 +307,19 @@ def _defined_or_nan(areas: VusAreas, part: str) -> float:
         return math.nan
 
 
-def _pate_areas(
-    labels: BoolArray, scores: FloatArray, timeline: Timeline, weights: IntArray, *, early: Buffers, delay: Buffers
-) -> dict[AreaRule, Array]:
-    """Mean areas by both rules for draws, each (row) with how often it holds each series (column) of the timeline.
-
-    Every step of an event or a zone adds its weight times how often its series is drawn.
-    """
-    early, delay, clock = read_zone_buffers(timeline, early, delay)
-    events = timeline.events(labels)
-    steps = rank_steps(scores, events, early, delay, clock=clock)
-    number, inside = steps.thresholds.size, steps.inside_steps
-    series = np.searchsorted(timeline.starts, events.starts, side="right") - 1
-    anomalous = np.bincount(series, events.lengths, minlength=timeline.starts.size)
-    inside_series = np.repeat(series, events.lengths)[inside.place]
-    ranks = np.concatenate([inside.rank, steps.delayed.rank, steps.early.rank])
-    owners = np.concatenate([inside_series, series[steps.delayed.event], series[steps.early.event]])
-    order = np.argsort(ranks, kind="stable")
-    pairs = []
-    for (one_early, one_delay), number_of_times in Counter(product(early, delay)).items():
-        after = steps.weights(steps.delayed, steps.limits.delayed_reach(one_delay))
-        ahead = steps.weights(steps.early, steps.limits.early_reach(one_early, one_delay))
-        gains = np.concatenate([np.ones(inside.rank.size), after, ahead])[order]
-        gains, own_ranks, own_series = (values[gains > 0] for values in (gains, ranks[order], owners[order]))
-        first = np.flatnonzero(np.diff(own_ranks, prepend=-1))  # of the steps that begin to count at each threshold
-        pairs.append((number_of_times / (len(early) * len(delay)), gains, own_series, first, own_ranks[first]))
-    areas: dict[AreaRule, Array] = {rule: np.zeros(len(weights)) for rule in (TRAPEZOID, AVERAGE_PRECISION)}
-    detections = PieceCounts(scores, steps.thresholds, np.diff([*timeline.starts, scores.size]))
-    for draw, (detected, before) in enumerate(detections.of_draws(weights) if number else []):
-        times = weights[draw].astype(np.float64)
-        changes = np.bincount(inside.rank, inside.change * times[inside_series], minlength=number)
-        missed = np.cumsum(changes, dtype=np.float64) + times @ anomalous
-        for share, gains, own_series, first, levels in pairs:
-            gained = np.add.reduceat(gains * times[own_series], first)
-            reached = np.flatnonzero(gained)  # the thresholds of this draw
-            at, counted = levels[reached], np.cumsum(gained[reached], dtype=np.float64)
-            sums = precision_recall_sums(counted, missed[at], detected[at], np.append(before[at], detected[-1]))
-            for rule, values in areas.items():
-                values[draw] += share * rule.of_sums(*sums)
-    return areas
+def _area_sums(gained: Array, levels: IntArray, missed: Array, detected: Array, before: Array) -> tuple[float, float]:
+    """What areas are made of, where some of the thresholds gain so much; the others are none of this draw."""
+    is_reached = gained > 0
+    at, counted = levels[is_reached], np.cumsum(gained[is_reached], dtype=np.float64)
+    return precision_recall_sums(counted, missed[at], detected[at], np.append(before[at], detected[-1:]))
 
 
-class PieceCounts:
-    """How many steps of each piece of a series have scores at or above the thresholds, and strictly above them.
-
-    Weighted sums of these are the counts of draws, in which a piece comes several times or not at all. The thresholds
-    fall; the pieces, of so many steps each, follow one another.
-    """
-
-    def __init__(self, scores: FloatArray, thresholds: FloatArray, sizes: IntArray) -> None:
-        ascending, self._sizes, self._number = thresholds[::-1], sizes, thresholds.size
-        # How many thresholds a step reaches, and how many it exceeds.
-        self._places = np.searchsorted(ascending, scores, side="right"), np.searchsorted(ascending, scores, side="left")
-        self._by_piece: list[Array] | None = None
-        shape = sizes.size, self._number + 1
-        if math.prod(shape) <= _MAX_CELLS:
-            row = np.repeat(np.arange(sizes.size) * shape[1], sizes)
-            cells = [np.bincount(row + place, minlength=math.prod(shape)).reshape(shape) for place in self._places]
-            self._by_piece = [np.cumsum(counts[:, :0:-1], axis=1, dtype=np.float64) for counts in cells]
-
-    def of_draws(self, weights: IntArray) -> Iterator[tuple[Array, Array]]:
-        """For each draw, a row of how often each piece comes, the steps at each threshold, and those just before each.
-
-        The latter have one entry more: the steps after the last threshold.
-        """
-        together = max(1, _MAX_CELLS // (self._number + 1))
-        for first in range(0, len(weights), together):
-            block = weights[first : first + together].astype(np.float64)
-            # The counts of all pieces at all thresholds may be too many to hold.
-            products = None if self._by_piece is None else [block @ counts for counts in self._by_piece]
-            for draw, times in enumerate(block):
-                reached, exceeded = self._of_draw(times) if products is None else (each[draw] for each in products)
-                yield reached, np.append(exceeded, reached[-1:])
-
-    def _of_draw(self, times: Array) -> Iterator[Array]:
-        often = np.repeat(times, self._sizes)
-        for place in self._places:
-            yield np.cumsum(np.bincount(place, often, minlength=self._number + 1)[:0:-1])
+def _detections(
+    scores: FloatArray, thresholds: FloatArray, sizes: IntArray, weights: IntArray
+) -> Iterator[tuple[Array, Array]]:
+    """For each draw, how many steps have scores at or above each of the falling thresholds, and how many above it."""
+    places = [np.searchsorted(thresholds[::-1], scores, side=side) for side in ("right", "left")]
+    for times in weights:
+        steps = np.repeat(times, sizes)
+        reached, exceeded = (np.bincount(place, steps, minlength=thresholds.size + 1) for place in places)
+        yield np.cumsum(reached[:0:-1]), np.cumsum(exceeded[:0:-1])

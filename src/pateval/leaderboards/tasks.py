@@ -18,15 +18,14 @@ from functools import cached_property, lru_cache, partial
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from pateval._version import __version__
 from pateval.catalog.metric import Metric
-from pateval.evaluation.bootstrap import event_intervals
 from pateval.evaluation.buffers import EventSpacing
 from pateval.evaluation.chance import chance_key, chance_of, own_and_shared
 from pateval.evaluation.files import recording_of
 from pateval.evaluation.measures import Measures
+from pateval.evaluation.pieces import event_intervals
 from pateval.evaluation.threshold_rules import uses_training_scores
 from pateval.evaluation.together import MOST_STEPS, computes_together, values_together
 from pateval.evaluation.values import Value, values_of
@@ -38,7 +37,7 @@ from pateval.leaderboards import cache as result_cache
 from pateval.leaderboards.doubt import DOUBT_DRAWS, doubt_in_steps, moved_labels, read_doubt
 from pateval.time.clocks import Duration
 from pateval.time.timelines import Recording, StepCounts
-from pateval.validation.arrays import BoolArray, FloatArray, count, positive_integer, without_gaps
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray, count, positive_integer, without_gaps
 from pateval.validation.wording import in_words, named_error
 from pateval.worker_pool import ATTEMPTS, WorkerPool, missing_modules, stopped
 
@@ -447,13 +446,12 @@ class SeriesTask:
     def limits(self, wanted: Measures) -> dict[str, list[float]]:
         """Low and high of each metric over draws of the events."""
 
-        def values(_: BoolArray, drawn: npt.NDArray[Any]) -> list[float]:
-            (found,) = _values([self.recording.drawn(drawn)], wanted)
+        def values_at(steps: IntArray) -> list[float]:
+            (found,) = _values([self.recording.drawn(steps)], wanted)
             return [value.value for value in found.values()]
 
-        everywhere: npt.NDArray[Any] = np.arange(len(self.recording.labels))
         draws, seed = self.settings.event_draws or 0, self.measures.seed
-        found = event_intervals(self.recording.labels, everywhere, values, draws=draws, seed=seed)
+        found = event_intervals(self.recording.labels, values_at, draws=draws, seed=seed)
         return dict(zip(wanted.ids, found.tolist(), strict=True))
 
     def doubt(self, wanted: Measures) -> dict[str, list[float]]:
