@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from pateval.evaluation.measures import Bound, Measures
+from pateval.evaluation.measures import Measures
 from pateval.evaluation.values import Sample
 from pateval.kernels.precision_recall import coarseness
-from pateval.time.clocks import Clock, Duration, duration_text
+from pateval.time.clocks import Clock, duration_text
 from pateval.time.timelines import Recording
 from pateval.validation.arrays import FloatArray, UndefinedMetricError
 
@@ -18,59 +18,48 @@ _INVERTED_BELOW = 0.3  # AUC-ROC of scores that are taken to mean the opposite
 
 def require_clock(measures: Measures, clock: Clock | None) -> None:
     """Refuse durations where the times of the steps, or their unit, are not known."""
-    if measures.needs_times and clock is None:
+    if not measures.needs_times:
+        return
+    if clock is None:
         raise ValueError(f"{measures.needs_times} is a duration, which needs the times of the steps: pass times")
-    if measures.needs_times and clock is not None and clock.nanoseconds is None:
+    if clock.nanoseconds is None:
         raise ValueError("a duration needs to know the unit of times: pass time_unit, such as time_unit='s'")
 
 
-def clock_field(bound: Bound, interval: str | None, max_gap: Duration | None, *, by_clock: bool = False) -> str | None:
-    """How a metric measured time, for its signature; None where it counted steps and nothing else.
+def circumstances(measures: Measures, parts: Sequence[Recording], *, ignored: bool) -> dict[str, dict[str, Any]]:
+    """Fields ``clock``, ``ignored`` and ``missing`` of each metric's signature, where they apply."""
+    clocks = [part.clock is not None and part.clock.nanoseconds is not None for part in parts]
+    return fields_of_steps(measures, common_interval(parts), clocks, ignored=ignored)
+
+
+def fields_of_steps(
+    measures: Measures, interval: str | None, clocks: Collection[bool], *, ignored: bool
+) -> dict[str, dict[str, Any]]:
+    """What signatures say of steps: how each metric measured time, which options the clock decided, what is left out.
 
     ``interval`` is the median one, by which durations became steps; None where it differs from series to series.
-    ``by_clock`` says that some series have a clock, which decides options that are not given.
-
-    Examples
-    --------
-    >>> measures = Measures.of(metrics="pate,vus_pr,auc_roc", early="10min", delay="0s", window="10min")
-    >>> [clock_field(bound, "1min", "1h") for bound in measures.bound.values()]
-    ['times:max_gap:1h', 'interval:1min', None]
-    """
-    if bound.metric.on_clock:
-        if max_gap is not None:
-            return f"{'times' if bound.in_time else 'steps'}:max_gap:{duration_text(max_gap)}"
-        return "times" if bound.in_time else None
-    if bound.units:
-        return "times"
-    is_measured = bound.in_time or (by_clock and bound.by_clock)
-    return f"interval:{interval or 'series'}" if is_measured else None
-
-
-def clock_fields(measures: Measures, interval: str | None, clocks: Collection[bool]) -> dict[str, dict[str, Any]]:
-    """What a signature says of time: how each metric measured it, and what options are that the clock decided.
-
     ``clocks`` says of each series whether it has a clock whose unit is known.
     """
+    left_out = {"ignored": "mask"} if ignored else {}
+    if measures.missing != "error":
+        left_out["missing"] = measures.missing
     found: dict[str, dict[str, Any]] = {}
     for name, bound in measures.bound.items():
-        field = clock_field(bound, interval, measures.max_gap, by_clock=any(clocks))
-        found[name] = {} if field is None else {"clock": field}
-        for option, length in bound.by_clock.items() if any(clocks) else ():
+        by_clock = bound.by_clock if any(clocks) else {}
+        if bound.metric.on_clock:
+            field = "times" if bound.in_time else ""
+            if measures.max_gap is not None:
+                field = f"{field or 'steps'}:max_gap:{measures.max_gap}"
+        elif bound.units:
+            field = "times"
+        else:
+            field = f"interval:{interval or 'series'}" if bound.in_time or by_clock else ""
+        found[name] = {"clock": field} if field else {}
+        for option, length in by_clock.items():
             in_steps = int(bound.metric.kinds[option].none_means)
             found[name][option] = length if all(clocks) else (length, in_steps)
+        found[name] |= left_out
     return found
-
-
-def circumstances(
-    measures: Measures, parts: Sequence[Recording], *, ignored: bool, interval: str | None = None
-) -> dict[str, dict[str, Any]]:
-    """Fields ``clock``, ``ignored`` and ``missing`` of each metric's signature, where they apply."""
-    interval = common_interval(parts) if interval is None else interval
-    steps = {"ignored": "mask"} if ignored else {}
-    if measures.missing != "error":
-        steps["missing"] = measures.missing
-    clocks = [part.clock is not None and part.clock.nanoseconds is not None for part in parts]
-    return {name: {**fields, **steps} for name, fields in clock_fields(measures, interval, clocks).items()}
 
 
 def lengths_in_steps(measures: Measures, parts: Sequence[Recording]) -> dict[str, dict[str, list[int]]]:
@@ -106,25 +95,20 @@ def inverted_note(values: Mapping[str, float]) -> Iterator[str]:
 
 def left_out_notes(recording: Recording, measures: Measures) -> Iterator[str]:
     """Say which steps and events were left out, and what that means for whom."""
-    missing, max_gap, metrics = measures.missing, measures.max_gap, measures.metrics
     counts = recording.counts
     if counts.ignored:
         yield f"{counts.ignored:,} of {counts.recorded:,} steps are ignored"
-    if counts.missing and recording.labels.ndim == 2:
-        what = "such steps are left out" if missing == "ignore" else "such channels are never predicted there"
-        yield (
-            f"{counts.missing:,} of {counts.recorded - counts.ignored:,} steps lack the score of a channel "
-            f"(coverage {100 * counts.coverage:.1f} %): {what}"
-        )
-    elif counts.missing:
-        what = "left out" if missing == "ignore" else "never predicted"
-        yield (
-            f"{counts.missing:,} of {counts.recorded - counts.ignored:,} scores are missing "
-            f"(coverage {100 * counts.coverage:.1f} %): such steps are {what}"
-        )
+    if counts.missing:
+        what, then = "scores are missing", "such steps are never predicted"
+        if recording.has_channels:
+            what, then = "steps lack the score of a channel", "such channels are never predicted there"
+        if measures.missing == "ignore":
+            then = "such steps are left out"
+        counted = f"{counts.missing:,} of {counts.recorded - counts.ignored:,}"
+        yield f"{counted} {what} (coverage {100 * counts.coverage:.1f} %): {then}"
     if counts.events_left_out:
         yield f"{counts.events_left_out} of {counts.events} events lie wholly in steps that are left out"
-    others = [metric for metric in metrics if not metric.on_clock]
+    others = [metric for metric in measures.metrics if not metric.on_clock]
     merged = recording.merged_at() if others else []
     if merged:
         shown = ", ".join(f"{last} and {following}" for last, following in merged[:_SHOWN])
@@ -133,11 +117,8 @@ def left_out_notes(recording: Recording, measures: Measures) -> Iterator[str]:
             f"events that only left-out steps part are one to all metrics but PATE's: those that meet between steps "
             f"{shown}{more}"
         )
-    if max_gap is not None and others:
-        yield (
-            f"max_gap={duration_text(max_gap)} parts events and zones of PATE only; to the other metrics a series "
-            f"stays one"
-        )
+    if measures.max_gap is not None and others:
+        yield f"max_gap={measures.max_gap} parts events and zones of PATE only; to the other metrics a series stays one"
 
 
 def common_interval(parts: Sequence[Recording]) -> str | None:
