@@ -24,8 +24,8 @@ if TYPE_CHECKING:  # the same names once more, for type checkers
     from pateval.auditing import audit_scores as audit_scores
     from pateval.catalog import DEFAULT_METRICS as DEFAULT_METRICS
     from pateval.catalog import catalogue as catalogue
+    from pateval.catalog.lookup import define_metric as define_metric
     from pateval.catalog.metric import Metric as Metric
-    from pateval.catalog.own_metrics import define_metric as define_metric
     from pateval.catalog.signatures import parse_signature as parse_signature
     from pateval.checking import CausalCheck as CausalCheck
     from pateval.checking import DataCheck as DataCheck
@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers
     from pateval.evaluation.comparison import compare as compare
     from pateval.evaluation.paired import Power as Power
     from pateval.evaluation.paired import power as power
-    from pateval.evaluation.threshold_search import best_threshold as best_threshold
+    from pateval.evaluation.run import best_threshold as best_threshold
     from pateval.integrations import scikit_learn as sklearn  # noqa: F401
     from pateval.integrations import torch_metrics as torchmetrics  # noqa: F401
     from pateval.leaderboards import Leaderboard as Leaderboard
@@ -85,13 +85,13 @@ _HOMES = {
     "pateval.leaderboards": ["Leaderboard", "Verification", "leaderboard", "leaderboard_from_results", "verify"],
     "pateval.evaluation.paired": ["Power", "power"],
     "pateval.catalog.metric": ["Metric"],
-    "pateval.catalog.own_metrics": ["define_metric"],
+    "pateval.catalog.lookup": ["define_metric"],
     "pateval.pate.accumulator": ["PateAccumulator"],
     "pateval.pate.curve": ["PateCurve", "pate_curve"],
     "pateval.output.explanation": ["EventWeights", "Explanation", "StepWeights"],
     "pateval.output.results": ["PRF"],
     "pateval.catalog.signatures": ["parse_signature"],
-    "pateval.evaluation.threshold_search": ["best_threshold"],
+    "pateval.evaluation.run": ["best_threshold"],
     "pateval.thresholds.sweeps": ["BestThreshold"],
     "pateval.thresholds": [
         "alarm_rate_threshold",

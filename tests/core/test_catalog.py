@@ -138,3 +138,12 @@ def test_find():
         ValueError, "unknown metric 'affiliation'; did you mean 'affiliation_f1'? ('pateval metrics' lists them)"
     ):
         find_metrics("affiliation")
+
+
+def test_the_nearest_id():
+    spellings = {"paet": "pate", "auc": "auc_roc", "vus-pr": "vus_pr", "PATE": "pate", "pa_f1": "point_adjusted_f1"}
+    spellings |= {"F1-PA": "point_adjusted_f1", "roc_auc": "auc_roc", "auprc": "auc_pr", "f1": "point_f1", "nope": None}
+    for spelling, meant in spellings.items():
+        message = "'pateval metrics' lists those there are" if meant is None else f"did you mean {meant!r}"
+        with pytest.raises(ValueError, match=message):
+            find_metrics(spelling)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from oracles import thresholds as oracle
-from pateval.evaluation.threshold_search import best_threshold
+from pateval.evaluation.run import best_threshold
 from pateval.thresholds import (
     apply_threshold,
     median_deviation_threshold,

@@ -208,10 +208,8 @@ class Metric:
         module, name = getattr(self.function, "__module__", None), getattr(self.function, "__qualname__", "")
         if module is None or module == "__main__" or module not in sys.modules:
             return False
-        item: Any = sys.modules[module]
-        for part in name.split("."):
-            item = getattr(item, part, None)
-        return item is self.function and getattr(sys.modules[module], "__spec__", None) is not None
+        found = attribute_of(sys.modules[module], name)
+        return found is self.function and getattr(sys.modules[module], "__spec__", None) is not None
 
     def cache_token(self) -> str | None:
         """Text that changes whenever the metric may give another number; None where that cannot be known.
@@ -375,6 +373,13 @@ class Metric:
         if isinstance(value, tuple):
             return _sorted(value) if isinstance(self.parameters[name], tuple) else max(value, key=length_order)
         return value
+
+
+def attribute_of(item: Any, name: str) -> Any:
+    """What a dotted name means in a module; None where there is no such thing."""
+    for part in name.split("."):
+        item = getattr(item, part, None)
+    return item
 
 
 @lru_cache(maxsize=1000)  # reading a signature takes longer than some metrics

@@ -1,8 +1,8 @@
-"""`evaluate`: one detector or several, with what chance reaches beside them."""
+"""`evaluate`: one detector or several, with what chance reaches beside them; and the best threshold of any metric."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypedDict, Unpack, cast, overload
@@ -10,7 +10,8 @@ from typing import Any, TypedDict, Unpack, cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from pateval.catalog.metric import ORACLE
+from pateval.catalog.lookup import parameter_names
+from pateval.catalog.metric import KINDS, ORACLE, Metric
 from pateval.evaluation.chance import Chance
 from pateval.evaluation.measures import CHANCE_DRAWS, Measures, Metrics, Threshold
 from pateval.evaluation.notes import (
@@ -23,11 +24,30 @@ from pateval.evaluation.notes import (
 )
 from pateval.evaluation.result import BINARY, Evaluation, EvaluationTable
 from pateval.evaluation.threshold_rules import TRAIN, TRAIN_TEST, training_level, uses_training_scores
-from pateval.evaluation.values import Value, mean_values, parts_by_series, values_of, with_predictions
+from pateval.evaluation.values import (
+    Sample,
+    Value,
+    mean_values,
+    parts_by_series,
+    search,
+    unchangeable,
+    values_of,
+    with_predictions,
+)
 from pateval.labels.classes import labels_of_classes
+from pateval.output.results import PRF
+from pateval.thresholds.sweeps import BestThreshold
 from pateval.time.clocks import Duration
 from pateval.time.timelines import Recording, leave_out_for_all, read_recording
-from pateval.validation.arrays import Buffers, FloatArray, finite_array, has_channels, without_gaps
+from pateval.validation.arrays import (
+    Buffers,
+    FloatArray,
+    finite_array,
+    has_channels,
+    positive_integer,
+    require_anomaly,
+    without_gaps,
+)
 from pateval.validation.containers import times_of, to_numpy
 from pateval.validation.wording import InputError, InputTypeError, in_words, shortened
 
@@ -351,3 +371,97 @@ def _named_columns(given: Any, what: str) -> dict[str, Any] | None:
     if not columns:
         raise ValueError(f"{what} must hold at least one detector; got none")
     return columns
+
+
+def best_threshold(
+    labels: npt.ArrayLike,
+    scores: npt.ArrayLike,
+    *,
+    metric: str | Metric | Callable[..., Any] = "point_f1",
+    candidates: int | None = None,
+    early: Buffers = (0, 100),
+    delay: Buffers = (0, 100),
+    window: int | Duration = 100,
+    missing: str = "error",
+) -> BestThreshold:
+    """Find the threshold with the best value of a metric; the highest such threshold if there are several.
+
+    All distinct scores are tried, a step being predicted where its score is at least the threshold. For `pate_f1` and
+    the F1 of `point`, `point_adjusted`, `point_adjusted_k`, `delay_adjusted`, `composite` and `segment` that costs no
+    more than a few sorts. Any other metric is computed once per distinct score, which on long series of fine-grained
+    scores takes minutes; ``candidates`` bounds their number.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    scores : array-like of float
+        The detector's scores, one per time step, higher is more anomalous.
+    metric : str, Metric or callable, default "point_f1"
+        A metric on predictions: its id, with options or without, or ``"package.module:function"``; a `Metric` made with
+        `define_metric`; one where lower is better is minimised. Or a function of labels and predictions, whose result,
+        a number or the F1 of a `PRF`, is maximised.
+    candidates : int, optional
+        Try at most this many of the distinct scores, evenly spaced by rank, the highest and the lowest among them. The
+        result is then a lower bound of the best. The seven metrics above are always searched in full.
+    early, delay, window
+        Lengths for the metrics that take them, as in `evaluate`.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
+
+    Returns
+    -------
+    BestThreshold
+        The pair ``(threshold, value)``. Thresholds at which the metric is undefined are passed over.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If no step is anomalous, or if the metric is undefined at every threshold.
+    ValueError
+        If the metric is unknown or needs no threshold.
+
+    Warnings
+    --------
+    The search uses the labels, so the value is that of an oracle: an upper bound that no detector in use can count on.
+    Metrics that false alarms cost nothing have their best at the lowest score, where everything is flagged.
+
+    References
+    ----------
+    .. [1] S. Kim et al., "Towards a Rigorous Evaluation of Time-Series Anomaly Detection", AAAI 2022, on what the best
+       threshold hides; arXiv:2109.05257.
+
+    Examples
+    --------
+    >>> best_threshold([0, 1, 1, 0, 0], [0.1, 0.9, 0.3, 0.5, 0.2])
+    BestThreshold(threshold=0.3, value=0.8)
+    >>> best_threshold([0, 1, 1, 0, 0], [0.1, 0.9, 0.3, 0.5, 0.2], metric="point_adjusted_f1")
+    BestThreshold(threshold=0.9, value=1.0)
+    >>> best_threshold([0, 1, 1, 0, 0], [0.1, 0.4, 0.9, 0.5, 0.2], metric="mean_detection_delay")
+    BestThreshold(threshold=0.4, value=0.0)
+    """
+    number = None if candidates is None else positive_integer(candidates, "candidates")
+    recording = read_recording(labels, scores, missing=missing)
+    if callable(metric) and not _names_what_it_takes(metric):
+        function, sample = metric, Sample(recording, Measures(()))
+        require_anomaly(sample.labels)
+        truth: Any = unchangeable(sample.labels)
+        levels: Any = sample.scores  # there, since scores were given
+        return search(levels, lambda flags: _number(function(truth, flags)), number, sign=1)
+    measures = Measures.of(metrics=[metric], early=early, delay=delay, window=window)
+    (wanted,) = measures.metrics
+    if not wanted.needs_threshold:
+        raise ValueError(f"{wanted.id} is computed from scores and needs no threshold; name a metric on predictions")
+    sample = Sample(recording, measures)
+    require_anomaly(sample.labels)
+    return sample.best(wanted, number)
+
+
+def _names_what_it_takes(function: Callable[..., Any]) -> bool:
+    """Whether a function can stand for a metric by itself; if not, only its value counts here."""
+    is_told = any(name in KINDS for name in parameter_names(function)[1:2])
+    return is_told and getattr(function, "__name__", "").isidentifier()
+
+
+def _number(result: Any) -> float:
+    return float(result.f1 if isinstance(result, PRF) else result)

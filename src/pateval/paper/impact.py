@@ -20,7 +20,7 @@ from scipy.stats import spearmanr
 from pateval import plots
 from pateval.detectors.presets import threshold_ratio
 from pateval.evaluation import evaluate
-from pateval.evaluation.threshold_search import best_threshold
+from pateval.evaluation.run import best_threshold
 from pateval.io.score_files import ZSCORE_CORRELATION, judge_record, training_verdict
 from pateval.paper import own_protocol
 from pateval.paper import paper_tables as paper
