@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pateval.catalog.metric import Metric
@@ -24,16 +24,16 @@ def described(metrics: Sequence[Metric], style: str, width: int | None) -> str:
 
 def listing(style: str, width: int | None, *, emerging: bool, with_f_beta: bool) -> str:
     """List the metrics of the catalogue, those on channels, too; in Markdown as the page of the documentation."""
-    metrics = _listed(emerging=emerging, with_f_beta=with_f_beta)
+    metrics = list((all_metrics() if with_f_beta else catalogue(channels=True, emerging=emerging)).values())
     if style in ("json", "csv"):
         return _records(metrics, style)
     table = _table([metric for metric in metrics if not metric.emerging], style, width)
     if style == "markdown":
-        return "\n\n".join([_before_the_table(), table, _after_the_table()])
+        return _page(table)
     if not emerging:
         return table
     about = f"{folded(f'Emerging: {_EMERGING}', width)}\n" if style == "table" else ""
-    return f"{table}\n\n{about}{_emerging(style, with_f_beta, width)}"
+    return f"{table}\n\n{about}{_emerging(metrics, style, width)}"
 
 
 def _records(metrics: Sequence[Metric], style: str) -> str:
@@ -41,16 +41,10 @@ def _records(metrics: Sequence[Metric], style: str) -> str:
     return render(list(facts[0]), [list(fact.values()) for fact in facts], style)
 
 
-def _listed(*, emerging: bool, with_f_beta: bool) -> list[Metric]:
-    """The metrics of the catalogue, those on channels, too."""
-    known = all_metrics() if with_f_beta else catalogue(channels=True, emerging=emerging)
-    return list(known.values())
-
-
-def _table(metrics: Sequence[Metric], style: str, width: int | None, *more: str) -> str:
+def _table(metrics: Sequence[Metric], style: str, width: int | None, *, with_faults: bool = False) -> str:
     """The table of some metrics; a terminal has room for some of its columns."""
     rows = [_cells(metric, style) for metric in metrics]
-    columns = [name for name in rows[0] if name != "faults" or name in more]
+    columns = [name for name in rows[0] if name != "faults" or with_faults]
     if style == "table" and width is not None:
         columns = list(_ON_A_TERMINAL)
     return render(columns, [[row[name] for name in columns] for row in rows], style, width=width)
@@ -77,48 +71,49 @@ def _cells(metric: Metric, style: str) -> dict[str, str]:
     }
 
 
-def _emerging(style: str, with_f_beta: bool = False, width: int | None = None) -> str:
-    """The emerging metrics, each with what is wrong with it; on a terminal that stands below the table."""
-    found = [metric for metric in _listed(emerging=True, with_f_beta=with_f_beta) if metric.emerging]
-    if style == "table" and width is not None:
-        faults: dict[str, list[str]] = {}
-        for metric in found:
-            faults.setdefault(metric.faults, []).append(metric.id)
-        named = [folded(f"{', '.join(ids)}: {text}", width) for text, ids in faults.items()]
-        return "\n".join([_table(found, style, width), "", *named])
-    return _table(found, style, None, "faults")
+def _emerging(metrics: Iterable[Metric], style: str, width: int | None = None) -> str:
+    """The emerging ones of some metrics, each with what is wrong with it; on a terminal that stands below the table."""
+    found = [metric for metric in metrics if metric.emerging]
+    if style != "table" or width is None:
+        return _table(found, style, None, with_faults=True)
+    faults: dict[str, list[str]] = {}
+    for metric in found:
+        faults.setdefault(metric.faults, []).append(metric.id)
+    named = [folded(f"{', '.join(ids)}: {text}", width) for text, ids in faults.items()]
+    return "\n".join([_table(found, style, width), "", *named])
 
 
-def _before_the_table() -> str:
-    """Title of the page, and how its table is read."""
+def _page(table: str) -> str:
+    """The page of the documentation around its table."""
     about = (
         "Every metric that `--metrics all` computes, with what it takes and where it comes from. The letters in the "
         "column *properties* say what was measured of it:"
     )
     meanings = "\n".join(f"- `{name[0]}`: {text}" for name, text in PROPERTIES.items())
-    return "\n\n".join(["# All metrics side by side", about, meanings])
-
-
-def _after_the_table() -> str:
-    """What the page says below its table."""
-    history = [[line.date, line.functions, str(line.definition), line.change] for line in DEFINITION_HISTORY]
     reach = (
         "Options marked * are reached by `early=`, `delay=` and `window=` of `evaluate` and by `--early`, `--delay` "
         "and `--window`; an option in an id, as in `pate(early=20,delay=20)`, wins over them. Every metric that ends "
         "in `_f1` and has a `_precision` and a `_recall` has an `_f_beta` with the option `beta`, too."
     )
-    rule = (
-        "The definition of a metric goes up when its numbers change for the same input and options. "
-        "[signatures.md](signatures.md) says what else may change."
-    )
-    table = render(["since", "functions", "definition", "what changed"], history, "markdown")
     shape = (
         "`channel_` and `affected_channels` metrics take labels, scores and predictions of steps by channels; "
         "`anomalies` and `subsystems` of the latter describe the data, so they are given to the function and are no "
         "part of an id."
     )
-    emerging = ["## Emerging", f"Emerging metrics are {_EMERGING}", _emerging("markdown")]
-    return "\n\n".join([reach, shape, *emerging, "## Definition history", rule, table])
+    emerging = _emerging(catalogue(channels=True, emerging=True).values(), "markdown")
+    rule = (
+        "The definition of a metric goes up when its numbers change for the same input and options. "
+        "[signatures.md](signatures.md) says what else may change."
+    )
+    history = [[line.date, line.functions, str(line.definition), line.change] for line in DEFINITION_HISTORY]
+    changes = render(["since", "functions", "definition", "what changed"], history, "markdown")
+    return "\n\n".join(
+        [
+            *("# All metrics side by side", about, meanings, table, reach, shape),
+            *("## Emerging", f"Emerging metrics are {_EMERGING}", emerging),
+            *("## Definition history", rule, changes),
+        ]
+    )
 
 
 def _in_full(metric: Metric, width: int | None) -> str:
@@ -129,9 +124,10 @@ def _in_full(metric: Metric, width: int | None) -> str:
     accepted = ", ".join(f"{name}={default!r}" for name, default in metric.parameters.items())
     bound = ", ".join(f"{name}={value!r}" for name, value in metric.options.items())
     claimed = metric.paper_properties
+    channels = ", steps by channels" if metric.channels else ""
     facts = {
         "computed by": parts,
-        "takes": f"labels and {metric.takes}{_shape(metric)}",
+        "takes": f"labels and {metric.takes}{channels}{': a threshold is needed' if metric.needs_threshold else ''}",
         "range": f"{_range(metric)}, {_better(metric)} is better",
         "options": accepted or "none",
         "set here": bound,
@@ -156,20 +152,13 @@ def _in_full(metric: Metric, width: int | None) -> str:
     return "\n".join(lines)
 
 
-def _shape(metric: Metric) -> str:
-    """What else must be said of what a metric takes."""
-    shape = ", steps by channels" if metric.channels else ""
-    return f"{shape}: a threshold is needed" if metric.needs_threshold else shape
-
-
 def _facts(metric: Metric, style: str) -> dict[str, Any]:
     """Everything the catalogue knows of one metric, for programs; CSV has no lists or objects."""
-
-    def sorted_names(properties: frozenset[str]) -> list[str]:
-        return [name for name in PROPERTIES if name in properties]
-
     paper, link = _paper(metric)
-    claimed = metric.paper_properties
+    rewarded, claimed = (
+        None if names is None else [name for name in PROPERTIES if name in names]
+        for names in (metric.properties, metric.paper_properties)
+    )
     same = ("takes", "low", "high", "higher_is_better", "needs_threshold")
     found = {
         "metric": metric.id,
@@ -183,8 +172,8 @@ def _facts(metric: Metric, style: str) -> dict[str, Any]:
         "options": dict(metric.parameters),
         "global_options": list(metric.global_options),
         "definition": metric.definition,
-        "properties": sorted_names(metric.properties),
-        "paper_properties": None if claimed is None else sorted_names(claimed),
+        "properties": rewarded,
+        "paper_properties": claimed,
         "faults": metric.faults,
         "paper": paper,
         "link": link,
