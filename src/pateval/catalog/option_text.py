@@ -12,6 +12,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sized
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -31,13 +32,7 @@ _LARGEST_RANGE = 1_000_000  # a longer one is a slip of the pen, and would fill 
 
 
 def read_id(text: str) -> tuple[str, dict[str, Any]]:
-    """Take a metric id apart: its name, and its options with their values.
-
-    Examples
-    --------
-    >>> read_id("pate( delay = 20, early=(0, 100) )")
-    ('pate', {'delay': 20, 'early': (0, 100)})
-    """
+    """Take a metric id apart: its name, and its options with their values."""
     match = _ID.fullmatch(text)
     if match is None:
         raise ValueError(f"{in_words(text)} is no metric id; write one like pate or pate(early=20,delay=20)")
@@ -101,7 +96,10 @@ def _read_item(text: str) -> Any:
     if not text:
         raise ValueError("a value is missing")
     if text[0] in "'\"":
-        return _read_quoted(text)
+        with suppress(ValueError, SyntaxError):
+            if isinstance(quoted := ast.literal_eval(text), str):
+                return quoted
+        raise ValueError(f"{in_words(text)} is no text in quotes")
     if text.lower() in _CONSTANTS:
         return _CONSTANTS[text.lower()]
     if _NUMBER.fullmatch(text):
@@ -118,16 +116,6 @@ def _read_item(text: str) -> Any:
     raise ValueError(f"{in_words(text)} is neither a number nor a word; put text with other characters in quotes")
 
 
-def _read_quoted(text: str) -> str:
-    try:
-        quoted = ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        quoted = None
-    if not isinstance(quoted, str):
-        raise ValueError(f"{in_words(text)} is no text in quotes")
-    return quoted
-
-
 def _integers(text: str, values: range) -> tuple[int, ...]:
     if not values or values[_LARGEST_RANGE:]:  # its length may be more than an integer of the machine's
         raise ValueError(f"{in_words(text)} must hold between one and {_LARGEST_RANGE:,} integers")
@@ -135,14 +123,7 @@ def _integers(text: str, values: range) -> tuple[int, ...]:
 
 
 def plain_value(value: Any) -> Any:
-    """Return an option's value as plain Python: numbers, words and constants as they are, collections as tuples.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> plain_value(range(3)), plain_value(np.float64(0.5)), plain_value({2, 1})
-    ((0, 1, 2), 0.5, (1, 2))
-    """
+    """Return an option's value as plain Python: numbers, words and constants as they are, collections as tuples."""
     if isinstance(value, (datetime.timedelta, np.timedelta64)):
         return duration_text(value)
     if isinstance(value, np.generic):
@@ -164,13 +145,7 @@ def plain_value(value: Any) -> Any:
 
 
 def id_text(name: str, options: Mapping[str, Any]) -> str:
-    """Write a metric id.
-
-    Examples
-    --------
-    >>> id_text("pate", {"early": (0, 100), "delay": 5}), id_text("pate", {})
-    ('pate(early=[0,100],delay=5)', 'pate')
-    """
+    """Write a metric id."""
     written = ",".join(f"{option}={value_text(value)}" for option, value in options.items())
     return f"{name}({written})" if written else name
 
@@ -186,23 +161,14 @@ def value_text(value: Any) -> str:
     value = plain_value(value)
     if not isinstance(value, tuple):
         return _item_text(value)
-    if (
-        len(value) > 2
-        and all(type(item) is int for item in value)
-        and value == tuple(range(value[0], value[0] + len(value)))
-    ):
+    are_integers = len(value) > 2 and all(type(item) is int for item in value)
+    if are_integers and value == tuple(range(value[0], value[0] + len(value))):
         return f"{value[0]}..{value[-1]}"
     return f"[{','.join(map(_item_text, value))}]"
 
 
 def bare_text(value: Any) -> str:
-    """Write a value as signatures do: as `value_text`, without brackets around two values or more.
-
-    Examples
-    --------
-    >>> bare_text((0, 100)), bare_text((5,))
-    ('0,100', '[5]')
-    """
+    """Write a value as signatures do: as `value_text`, without brackets around two values or more."""
     text = value_text(value)
     several = isinstance(value, Iterable) and not isinstance(value, str) and len(plain_value(value)) > 1
     return text[1:-1] if several and text.startswith("[") else text
@@ -215,9 +181,7 @@ def _item_text(value: Any) -> str:
         return str(int(value))
     if not isinstance(value, str):
         return repr(value)
-    try:
-        is_plain = _WORD.fullmatch(value) is not None and _read_item(value) == value
-    except ValueError:
-        is_plain = False
-    # A bar would end a field of a signature.
-    return value if is_plain else json.dumps(value, ensure_ascii=False).replace("|", "\\u007c")
+    with suppress(ValueError):
+        if _WORD.fullmatch(value) and _read_item(value) == value:
+            return value
+    return json.dumps(value, ensure_ascii=False).replace("|", "\\u007c")  # a bar would end a field of a signature
