@@ -20,45 +20,25 @@ from pateval.catalog.option_text import bare_text, read_value, value_text
 from pateval.validation.checked import ANYTHING
 from pateval.validation.wording import in_words
 
+_FIELDS = ("predictions", "candidates", "clock", "ignored", "missing", "over", "module")
 _KEPT_AS_TEXT = ("pateval", "module")
 
 
-def signature(
-    metric: Metric,
-    global_values: Mapping[str, Any] | None = None,
-    *,
-    predictions: str | float | None = None,
-    clock: str | None = None,
-    ignored: str | None = None,
-    missing: str | None = None,
-    candidates: str | int | None = None,
-    over: str | None = None,
-) -> str:
+def signature(metric: Metric, global_values: Mapping[str, Any] | None = None, **fields: Any) -> str:
     """Write the signature of a metric; nothing needs to be evaluated.
 
-    The values of ``early``, ``delay`` and ``window`` that are not at their defaults are ``global_values``; the others
-    are the fields that the module lists, with ``predictions`` as `ThresholdRule.signature` holds it.
-
-    Examples
-    --------
-    >>> from pateval.catalog import catalogue
-    >>> signature(catalogue()["pate"], {"early": 20}, over="pooled:6").rpartition("|")[0]
-    'pate|early:20|delay:0,100|area:trapezoid|thresholds:all|over:pooled:6|definition:1'
+    The values of ``early``, ``delay`` and ``window`` that are not at their defaults are ``global_values``; the other
+    fields, of which any may be None, are those that the module lists, ``predictions`` as `ThresholdRule.signature`.
     """
     options = metric.effective_options(global_values)
     reached = {name: value for name, value in options.items() if name in metric.global_options}
-    fields: dict[str, Any] = {**reached, **metric.facts, **options}
-    other_fields = {
-        "predictions": predictions if metric.needs_threshold else None,
-        "candidates": candidates,
-        "clock": clock,
-        "ignored": ignored,
-        "missing": missing,
-        "over": over,
-        "module": None if metric.in_package else metric.function.__module__,
-    }
-    written = [f"{key}:{_field_text(key, value, metric)}" for key, value in fields.items()]
-    for key, value in other_fields.items():
+    of_metric: dict[str, Any] = {**reached, **metric.facts, **options}
+    written = [f"{key}:{_field_text(key, value, metric)}" for key, value in of_metric.items()]
+    if not metric.needs_threshold:
+        fields["predictions"] = None
+    fields["module"] = None if metric.in_package else metric.function.__module__
+    for key in _FIELDS:
+        value = fields.get(key)
         if value is not None:
             written.append(f"{key}:{value if key in _KEPT_AS_TEXT else bare_text(value)}")
     return "|".join([metric.name, *written, f"definition:{metric.definition}", f"pateval:{__version__}"])

@@ -115,8 +115,8 @@ def _take(
 ) -> None:
     """Compute what waits, and put it where it belongs."""
     for names, several in waiting.items():
-        wanted = replace(measures, metrics=tuple(measures.by_id[name] for name in names))
-        for (place, _), values in zip(several, values_together([one for _, one in several], wanted), strict=True):
+        found = values_together([one for _, one in several], measures.only(names))
+        for (place, _), values in zip(several, found, strict=True):
             for name, value in values.items():
                 drawn[place][name].append(value)
     waiting.clear()

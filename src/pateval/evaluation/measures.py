@@ -71,14 +71,12 @@ class Measures:
         channels: bool = False,
     ) -> Measures:
         """Check what a caller asks for, as `evaluate` describes it; ``channels`` for labels of steps by channels."""
-        by_detector: dict[str | None, float | str] = dict(threshold) if isinstance(threshold, Mapping) else {}
-        if isinstance(threshold, Mapping):
-            threshold = by_detector.pop(None, ORACLE)
+        by_detector = dict(threshold) if isinstance(threshold, Mapping) else {None: threshold}
         lengths: dict[str, Any] = {
             "early": canonical_lengths(early, "early"),
             "delay": canonical_lengths(delay, "delay"),
             "window": duration_text(window) if is_duration(window) else window_length(window, "window"),
-            "threshold": check_threshold(threshold),
+            "threshold": check_threshold(by_detector.pop(None, ORACLE)),
         }
         wanted = find_metrics(metrics, global_values=lengths, channels=channels)
         for metric in wanted:
@@ -110,8 +108,7 @@ class Measures:
 
     def record(self) -> dict[str, Any]:
         """Plain data that `from_record` reads."""
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
-        return found | {"metrics": list(self.ids)}
+        return self.__getstate__() | {"metrics": list(self.ids)}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Measures:
@@ -158,6 +155,10 @@ class Measures:
         """The metrics by their ids."""
         return {metric.id: metric for metric in self.metrics}
 
+    def only(self, ids: Iterable[str]) -> Measures:
+        """The same of some of the metrics."""
+        return replace(self, metrics=tuple(self.by_id[name] for name in ids))
+
     def id_of(self, spelling: str) -> str:
         """The id that a spelling means, of the metrics here; what means none is returned as it is."""
         if spelling in self.by_id or not isinstance(spelling, str):
@@ -184,18 +185,14 @@ class Measures:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # without what is cached
 
     @cached_property
-    def by_own_chance(self) -> tuple[tuple[Measures, Measures], tuple[Measures, Measures]]:
+    def by_own_chance(self) -> list[tuple[Measures, Measures]]:
         """Metrics of which a detector's predictions decide what chance reaches, and the others.
 
         First for predictions that are made from scores, then for those that are given.
         """
-        made = {metric.id for metric in self.metrics if metric.needs_threshold and self.rule(metric).is_foreign}
-        given = {metric.id for metric in self.metrics if metric.needs_threshold}
-        return self._divided(made), self._divided(given)
-
-    def _divided(self, ids: set[str]) -> tuple[Measures, Measures]:
-        parts = [tuple(metric for metric in self.metrics if (metric.id in ids) is which) for which in (True, False)]
-        return replace(self, metrics=parts[0]), replace(self, metrics=parts[1])
+        given = [metric.id for metric in self.metrics if metric.needs_threshold]
+        made = [name for name in given if self.rule(self.by_id[name]).is_foreign]
+        return [(self.only(own), self.only(name for name in self.ids if name not in own)) for own in (made, given)]
 
     @cached_property
     def signs(self) -> FloatArray:
@@ -240,14 +237,7 @@ class Measures:
         )
 
     def unit(self, name: str, signature_text: str) -> str:
-        """The unit of a rate whose id does not show it, such as " /1d" or " /step"; empty for all other metrics.
-
-        Examples
-        --------
-        >>> measures = Measures.of(metrics="false_alarm_rate")
-        >>> measures.unit("false_alarm_rate", "false_alarm_rate|per:1d|definition:2|pateval:0.2.0")
-        ' /1d'
-        """
+        """The unit of a rate whose id does not show it, such as " /1d" or " /step"; empty for all other metrics."""
         for option in self.bound[name].by_clock if signature_text else ():
             found = parse_signature(signature_text).get(option)
             lengths = found if isinstance(found, tuple) else (found,)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -55,9 +54,9 @@ def values_together(
     recordings: Sequence[Recording], measures: Measures, *, keep_going: bool = False
 ) -> list[dict[str, Value]]:
     """What `values_of` says of each recording, to the last digit; for short ones much sooner."""
-    metrics = [metric for metric in measures.metrics if _is_computed_here(measures.bound[metric.id])]
-    places = [place for place, one in enumerate(recordings) if metrics and _is_ordinary(one)]
-    others = replace(measures, metrics=tuple(metric for metric in measures.metrics if metric not in metrics))
+    names = [name for name, bound in measures.bound.items() if _is_computed_here(bound)]
+    places = [place for place, one in enumerate(recordings) if names and _is_ordinary(one)]
+    others = measures.only(name for name in measures.ids if name not in names)
     alone = dict.fromkeys(range(len(recordings)), measures) | dict.fromkeys(places, others)
     found: list[dict[str, Value]] = [
         values_of(one, alone[place], keep_going=keep_going) if alone[place].metrics else {}
@@ -66,9 +65,9 @@ def values_together(
     blocks = round(sum(len(recordings[place].labels) for place in places) / MOST_STEPS)
     for block in np.array_split(places, max(blocks, 1)) if places else []:
         series = ShortSeries([recordings[place] for place in block])
-        for metric in metrics:
-            for place, value in zip(block, series.values(measures.bound[metric.id]), strict=True):
-                found[place][metric.id] = value
+        for name in names:
+            for place, value in zip(block, series.values(measures.bound[name]), strict=True):
+                found[place][name] = value
     return [{name: values[name] for name in measures.ids} for values in found]
 
 
