@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -364,27 +364,27 @@ class EvaluationTable(TableResult, Mapping[str, Evaluation]):
         A star marks what is not above chance. Chance has one column where it is the same for most; detectors with
         another, since their scores decide which steps count or how many are predicted, have one of their own.
         """
-        evaluations = list(self.values())
+        evaluations, metrics = list(self.values()), self.metrics
         ((shared, number),) = Counter(evaluation.random_scores for evaluation in evaluations).most_common(1)
-        is_shared = shared is not None and (number > 1 or len(self) == 1)
-        level_of = next(evaluation for evaluation in evaluations if evaluation.random_scores is shared)
-        named = next((evaluation for evaluation in evaluations if not evaluation.given), evaluations[0])
-        with_own = [
-            one.random_scores is not None and not (is_shared and one.random_scores is shared) for one in evaluations
-        ]
-        header = ["metric", *(["chance"] if is_shared else [])]
-        for name, has_own in zip(self, with_own, strict=True):
-            header += [name, f"chance of {name}"] if has_own else [name]
-        is_marked = any(evaluation.mark(metric) for evaluation in evaluations for metric in self.metrics)
-        rows = []
-        for metric in self.metrics:
-            row = [named.label(metric), *([_level(level_of, metric)] if is_shared else [])]
-            for evaluation, has_own in zip(evaluations, with_own, strict=True):
+        shared = shared if number > 1 or len(self) == 1 else None
+        is_marked = any(evaluation.mark(metric) for evaluation in evaluations for metric in metrics)
+        columns = [["metric", *map(self._named.label, metrics)]]
+        columns += [] if shared is None else [["chance", *_levels(shared, metrics)]]
+        for name, evaluation in self.items():
+            columns.append([name])
+            for metric in metrics:
                 mark = evaluation.mark(metric) or " " * is_marked
-                row.append("-" if metric in evaluation.reasons else f"{evaluation[metric]:.4f}{mark}")
-                row += [_level(evaluation, metric)] if has_own else []
-            rows.append(row)
+                columns[-1].append("-" if metric in evaluation.reasons else f"{evaluation[metric]:.4f}{mark}")
+            own = evaluation.random_scores
+            if own is not None and own is not shared:
+                columns.append([f"chance of {name}", *_levels(own, metrics)])
+        header, *rows = map(list, zip(*columns, strict=True))
         return header, rows
+
+    @property
+    def _named(self) -> Evaluation:
+        """The first of which a rule made predictions, where there is one: it says which."""
+        return next((one for one in self.values() if not one.given), next(iter(self.values())))
 
     def remarks(self) -> list[str]:
         """What stands below the table: reasons, where predictions came from, notes; what all share stands once."""
@@ -441,8 +441,7 @@ class EvaluationTable(TableResult, Mapping[str, Evaluation]):
         from pateval.output.paper_table import PaperCell, PaperColumn, paper_table
 
         evaluations = list(self.values())
-        # Where some give predictions, the others say which rule made theirs.
-        named = next((one for one in evaluations if not one.given), evaluations[0])
+        named = self._named
         columns = []
         for metric in named.metrics:
             cells = []
@@ -475,9 +474,8 @@ class EvaluationTable(TableResult, Mapping[str, Evaluation]):
         return "\n".join([self.text(), *self.remarks()])
 
 
-def _level(evaluation: Evaluation, metric: str) -> str:
-    level = evaluation.chance.get(metric)
-    return "-" if level is None else f"{level:.4f}"
+def _levels(chance: Chance, metrics: Iterable[str]) -> list[str]:
+    return [f"{chance.levels[metric]:.4f}" if metric in chance.levels else "-" for metric in metrics]
 
 
 def _turned(header: list[str], rows: list[list[str]], is_marked: bool) -> tuple[list[str], list[list[str]]]:
