@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,7 @@ GOAL = 0.8
 _MOST_SERIES = 1_000_000
 _USUAL_SERIES = 10_000  # fewer are looked through first
 _MOST_SERIES_EXACT, _MOST_SERIES_EXACT_WITH_TIES = 50, 13  # as scipy has it
+_NO_RANK: FloatArray = np.ones(1)  # the share of the one sign pattern of no ranks
 
 
 def signed_ranks(differences: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -40,13 +42,6 @@ def signed_ranks(differences: FloatArray) -> tuple[FloatArray, FloatArray]:
     References
     ----------
     D. S. Kerby, "The simple difference formula", Comprehensive Psychology 3 (2014).
-
-    Examples
-    --------
-    Differences 1, 2 and -3 have ranks 1, 2 and 3: (1 + 2 - 3) / 6. Three wins of three are one of eight patterns.
-
-    >>> signed_ranks(np.array([[1.0, 2.0, -3.0], [1.0, 2.0, 3.0]]))
-    (array([1.  , 0.25]), array([0., 1.]))
     """
     from scipy.stats import rankdata, wilcoxon
 
@@ -76,14 +71,16 @@ def signed_ranks(differences: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _exact_signed_rank(doubled: IntArray, observed: IntArray) -> FloatArray:
-    """Count the sign patterns of some ranks whose sum is at least as extreme as each that was observed."""
-    total = int(doubled.sum())
-    patterns = np.zeros(total + 1)
-    patterns[0] = 1.0
-    for rank in doubled:
-        patterns[rank:] += patterns[: total + 1 - rank].copy()
-    below, above = np.cumsum(patterns)[observed], np.cumsum(patterns[::-1])[::-1][observed]
-    return np.minimum(1.0, 2 * np.minimum(below, above) / 2.0**doubled.size)
+    """Share of the sign patterns of some ranks whose sum is at least as extreme as each that was observed."""
+    shares = reduce(_with_rank, doubled.tolist(), _NO_RANK)
+    below, above = np.cumsum(shares)[observed], np.cumsum(shares[::-1])[::-1][observed]
+    return np.minimum(1.0, 2 * np.minimum(below, above))
+
+
+def _with_rank(shares: FloatArray, rank: int) -> FloatArray:
+    """Shares of all sign patterns by the sum of their positive ranks, with one rank more."""
+    nothing = np.zeros(rank)
+    return (np.append(shares, nothing) + np.append(nothing, shares)) / 2
 
 
 @dataclass(frozen=True)
@@ -262,13 +259,10 @@ def _bar(series: FloatArray | float, alpha: float) -> FloatArray:
 @lru_cache
 def _exact_bars(alpha: float) -> FloatArray:
     """The bars of 0, 1, 2 and more series, by counting the sign patterns of ranks without ties."""
-    patterns = np.ones(1)
-    bars = [np.inf]
-    for series in range(1, _MOST_SERIES_EXACT + 1):
-        patterns = np.convolve(patterns, [0.5] + (series - 1) * [0] + [0.5])  # shares of all patterns, by their sum
-        is_found = 2 * np.cumsum(patterns[::-1])[::-1] <= alpha
-        first = is_found.argmax() - 0.5 - series * (series + 1) / 4 if is_found.any() else np.inf
-        bars.append(float(first))
+    bars = []
+    for series, shares in enumerate(accumulate(range(1, _MOST_SERIES_EXACT + 1), _with_rank, initial=_NO_RANK)):
+        is_found = 2 * np.cumsum(shares[::-1])[::-1] <= alpha
+        bars.append(is_found.argmax() - 0.5 - series * (series + 1) / 4 if is_found.any() else np.inf)
     return np.array(bars)
 
 
