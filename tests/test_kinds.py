@@ -45,10 +45,11 @@ def test_kinds_of_an_explanation(steps, early, delay, by_class):
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=12))
 def test_thirds_by_length(lengths):
     found = kinds_by_length(np.array(lengths))
-    words = [LENGTHS.index(name.partition(" ")[0]) for name in found.names]
-    assert [words[code] for code in found.codes] == oracle.thirds(lengths)
-    for code, name in enumerate(found.names):
-        own = [length for length, other in zip(lengths, found.codes, strict=True) if other == code]
+    assert np.sum(list(found.values()), axis=0).tolist() == [1] * len(lengths)
+    for name, is_one in found.items():
+        third = LENGTHS.index(name.partition(" ")[0])
+        assert [other == third for other in oracle.thirds(lengths)] == is_one.tolist()
+        own = [length for length, is_own in zip(lengths, is_one, strict=True) if is_own]
         low, *more = map(int, re.findall(r"\d+", name))
         assert (low, more[0] if more else low) == (min(own), max(own))
 

@@ -159,52 +159,41 @@ def explain_recording(
     return replace(explanation, predictions_from=made, kinds=tuple(kinds))
 
 
-@dataclass(frozen=True)
-class KindsOfEvents:
-    """The kind of each event, as a place in their names."""
-
-    names: tuple[str, ...]
-    codes: IntArray
+Kinds = dict[str, BoolArray]  # which of some events are of each kind
 
 
-def kinds_by_length(lengths: IntArray, among: IntArray | None = None) -> KindsOfEvents:
+def kinds_by_length(lengths: IntArray, among: IntArray | None = None) -> Kinds:
     """Tell the shortest third of the events from the longest; those of one length are of one kind.
 
     The thirds are those of the lengths ``among`` which these are; by default of these alone.
 
     Examples
     --------
-    >>> kinds_by_length(np.array([5, 120, 8, 5, 40, 60, 5]))
-    KindsOfEvents(names=('short (5)', 'medium (8 to 40)', 'long (60 to 120)'), codes=array([0, 2, 1, 0, 1, 2, 0]))
+    >>> list(kinds_by_length(np.array([5, 120, 8, 5, 40, 60, 5])))
+    ['short (5)', 'medium (8 to 40)', 'long (60 to 120)']
     """
     every = lengths if among is None else among
     limits = np.quantile(every, [1 / 3, 2 / 3], method="inverted_cdf")
     thirds = np.searchsorted(limits, every)
-    there, names = np.unique(thirds), []
-    for third in there.tolist():
+    kinds = {}
+    for third in np.unique(thirds).tolist():
         shortest, longest = every[thirds == third].min(), every[thirds == third].max()
-        names.append(f"{LENGTHS[third]} ({shortest if shortest == longest else f'{shortest} to {longest}'})")
-    return KindsOfEvents(tuple(names), np.searchsorted(there, np.searchsorted(limits, lengths)))
+        name = f"{LENGTHS[third]} ({shortest if shortest == longest else f'{shortest} to {longest}'})"
+        kinds[name] = np.searchsorted(limits, lengths) == third
+    return kinds
 
 
-def kinds_by_class(events: Events, classes: npt.NDArray[Any]) -> KindsOfEvents:
-    """Name each event by the class that most of its steps have, the first of equally many.
-
-    Examples
-    --------
-    >>> events = find_events(np.array([0, 1, 1, 1, 0, 1], dtype=bool))
-    >>> kinds_by_class(events, np.array(["-", "dos", "scan", "scan", "-", "dos"]))
-    KindsOfEvents(names=('scan', 'dos'), codes=array([0, 1]))
-    """
-    names: dict[str, int] = {}
-    codes = []
+def kinds_by_class(events: Events, classes: npt.NDArray[Any]) -> Kinds:
+    """Name each event by the class that most of its steps have, the first of equally many."""
+    names = []
     for start, stop in zip(events.starts.tolist(), events.stops.tolist(), strict=True):
         inside = [as_text(value) for value in classes[start:stop].tolist()]
-        codes.append(names.setdefault(max(dict.fromkeys(inside), key=inside.count), len(names)))
-    return KindsOfEvents(tuple(names), np.array(codes, dtype=np.intp))
+        names.append(max(dict.fromkeys(inside), key=inside.count))
+    named = np.array(names, dtype=object)
+    return {name: named == name for name in dict.fromkeys(names)}
 
 
-def kinds_of(recording: Recording, events: Events, by: object) -> KindsOfEvents:
+def kinds_of(recording: Recording, events: Events, by: object) -> Kinds:
     """The kinds of some events by "length", or by the class of each recorded step."""
     if isinstance(by, str):
         if by != LENGTH:
@@ -224,12 +213,15 @@ def counted_events(recording: Recording) -> Events:
     events = find_events(recording.labels, recording.starts)
     if recording.is_left_out is None:
         return events
-    has_steps = count_inside(~recording.is_left_out, events.starts, events.stops) > 0
-    return Events(*(column[has_steps] for column in (events.starts, events.stops, events.lows, events.highs)))
+    return _chosen(events, count_inside(~recording.is_left_out, events.starts, events.stops) > 0)
+
+
+def _chosen(events: Events, which: BoolArray) -> Events:
+    return Events(*(column[which] for column in (events.starts, events.stops, events.lows, events.highs)))
 
 
 def by_kind(
-    recording: Recording, measures: Measures, events: Events, kinds: KindsOfEvents, flags: BoolArray
+    recording: Recording, measures: Measures, events: Events, kinds: Kinds, flags: BoolArray
 ) -> list[EventKind]:
     """Judge the predictions of a detector, or its scores, on each kind of event by itself.
 
@@ -237,8 +229,7 @@ def by_kind(
     """
     is_found = count_inside(flags, events.starts, events.stops) > 0
     rows = []
-    for code, name in enumerate(kinds.names):
-        of_kind = kinds.codes == code
+    for name, of_kind in kinds.items():
         number, found = int(of_kind.sum()), int(is_found[of_kind].sum())
         value = math.nan
         if number:
@@ -250,38 +241,35 @@ def by_kind(
 
 def only_these(recording: Recording, events: Events, chosen: BoolArray, measures: Measures) -> Recording:
     """Leave out the events that are not chosen, with the steps in their buffers that are in no chosen one's."""
-    size = len(recording.labels)
-    labels = marked(events.starts[chosen], events.stops[chosen], size)
-    near_these, near_others = (_near(recording, events, which, measures) for which in (chosen, ~chosen))
-    ignore = (near_others & ~near_these) | (recording.labels & ~labels)
+    these, others = _chosen(events, chosen), _chosen(events, ~chosen)
+    labels = marked(these.starts, these.stops, len(recording.labels))
+    ignore = _near(recording, others, measures) & ~_near(recording, these, measures)
+    ignore |= recording.labels & ~labels
     ignore = ignore if recording.ignore is None else ignore | recording.ignore
     absent = None if recording.absent is None else recording.absent & ~ignore
     return replace(recording, labels=labels, ignore=ignore, absent=absent)
 
 
-def _near(recording: Recording, events: Events, chosen: BoolArray, measures: Measures) -> BoolArray:
+def _near(recording: Recording, events: Events, measures: Measures) -> BoolArray:
     """Steps inside some events, and within their longest buffers."""
-    starts, stops = events.starts[chosen], events.stops[chosen]
-    begins = _reached(recording, starts, measures.early, earlier=True)
-    ends = _reached(recording, stops - 1, measures.delay, earlier=False) + 1
-    bounds = np.maximum(begins, events.lows[chosen]), np.minimum(ends, events.highs[chosen])
-    return marked(*bounds, len(recording.labels))
+    begins = _reached(recording, events, measures.early, earlier=True)
+    ends = _reached(recording, events, measures.delay, earlier=False) + 1
+    return marked(np.maximum(begins, events.lows), np.minimum(ends, events.highs), len(recording.labels))
 
 
-def _reached(recording: Recording, steps: IntArray, lengths: Sequence[Any], *, earlier: bool) -> IntArray:
-    """The furthest step that the longest buffer reaches from each step, within the recording or beyond it."""
-    sign, clock = -1 if earlier else 1, recording.clock
+def _reached(recording: Recording, events: Events, lengths: Sequence[Any], *, earlier: bool) -> IntArray:
+    """The furthest step that the longest buffer reaches from each event, within the recording or beyond it."""
+    steps, sign = (events.starts, -1) if earlier else (events.stops - 1, 1)
+    clock = recording.clock
     if clock is None or not any(map(is_duration, lengths)):
         return steps + sign * max(map(int, lengths))
     longest = max(clock.length(nanoseconds(length)) for length in lengths if is_duration(length))
-    owners = np.searchsorted(recording.starts, steps, side="right") - 1
-    ends = np.append(recording.starts[1:], len(recording.labels))
-    found = []
-    for step, start, stop in zip(steps, recording.starts[owners], ends[owners], strict=True):
-        limit, times = clock.times[step] + sign * longest, clock.times[start:stop]
-        side = np.searchsorted(times, limit, side="left" if earlier else "right")
-        found.append(start + side - (0 if earlier else 1))
-    return np.array(found, dtype=np.intp)
+    limits = clock.times[steps] + sign * longest
+    found = [
+        low + np.searchsorted(clock.times[low:high], limit, side="left" if earlier else "right")
+        for limit, low, high in zip(limits, events.lows, events.highs, strict=True)
+    ]
+    return np.array(found, dtype=np.intp) - (0 if earlier else 1)
 
 
 def predicted_steps(recording: Recording, measures: Measures) -> tuple[BoolArray, str]:
@@ -335,16 +323,13 @@ class BoardKinds(TableResult):
     def table(self) -> tuple[list[str], list[list[Any]]]:
         """Return a row per detector, with value and recall on each kind."""
         kinds = sorted({row.kind for row in self.rows}, key=order_of_kind)
-        found: dict[str, dict[str, BoardKind]] = {}
-        for row in self.rows:
-            found.setdefault(row.detector, {})[row.kind] = row
         names = [name for kind in kinds for name in (kind, f"recall {kind.partition(' (')[0]}")]
-        nothing = BoardKind("", "", 0, 0, math.nan, math.nan)
-        cells = [
-            [detector, *(cell for kind in kinds for cell in _cells(own.get(kind, nothing)))]
-            for detector, own in found.items()
-        ]
-        return ["detector", *names], cells
+        cells: dict[str, list[Any]] = {row.detector: [row.detector] for row in self.rows}
+        known = {(row.detector, row.kind): (row.value, f"{row.recall:.0%}") for row in self.rows}
+        for detector, line in cells.items():
+            for kind in kinds:
+                line += known.get((detector, kind), (math.nan, "-"))
+        return ["detector", *names], list(cells.values())
 
     def remarks(self) -> list[str]:
         """Return what the table means, in sentences."""
@@ -361,10 +346,6 @@ class BoardKinds(TableResult):
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data that JSON can carry."""
         return plain({"metric": self.metric, "by": self.by, "rows": self.row_dicts()})
-
-
-def _cells(row: BoardKind) -> tuple[float, str]:
-    return row.value, "-" if math.isnan(row.recall) else f"{row.recall:.0%}"
 
 
 def order_of_kind(kind: str) -> tuple[int, str]:
