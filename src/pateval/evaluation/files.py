@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -69,9 +70,7 @@ class ScoredFiles:
     """All that some files hold, read once, as it is evaluated."""
 
     plan: Plan
-    parts: list[
-        tuple[Unit, ScoredSeries, Recording]
-    ]  # one detector on one series in one run each, as the plan has them
+    parts: list[tuple[Unit, ScoredSeries, Recording]]  # one detector on one series in one run each, as planned
 
     @classmethod
     def read(cls, plan: Plan, measures: Measures) -> ScoredFiles:
@@ -191,15 +190,11 @@ def kinds_of_detectors(plan: Plan, measures: Measures, by: str, order: Sequence[
     """Judge the detectors of some files on each kind of event under the first metric, in an order of the detectors."""
     choice(by, "by", (LENGTH, CLASS))
     lengths = _all_lengths(plan, measures) if by == LENGTH else None
-    found: dict[tuple[str, str], list[list[EventKind]]] = {}
-    for read in series_by_series(plan, measures, binary_detectors(plan)):
-        runs: dict[tuple[str, str], list[EventKind]] = {}
-        for item, recording in read:
-            for kind in _judged(recording, item, measures, lengths):
-                runs.setdefault((item.detector, kind.name), []).append(kind)
-        for key, several in runs.items():
-            found.setdefault(key, []).append(several)
-    rows = [_row(*key, series) for key, series in found.items()]
+    found: dict[tuple[str, str], dict[str, list[EventKind]]] = {}
+    for item, recording in chain.from_iterable(series_by_series(plan, measures, binary_detectors(plan))):
+        for kind in _judged(recording, item, measures, lengths):
+            found.setdefault((item.detector, kind.name), {}).setdefault(item.series, []).append(kind)
+    rows = [_row(*key, list(by_series.values())) for key, by_series in found.items()]
     return tuple(sorted(rows, key=lambda row: (order.index(row.detector), order_of_kind(row.kind))))
 
 
@@ -216,10 +211,8 @@ def _judged(recording: Recording, item: ScoredSeries, measures: Measures, length
     events, own = counted_events(recording), measures.of_detector(item.detector)
     if not len(events) or recording.is_mostly_missing:
         return []
-    if lengths is None:
-        kinds = kinds_by_class(events, item.label_classes())
-    else:
-        kinds = kinds_by_length(events.lengths, lengths)
+    by_class = lengths is None
+    kinds = kinds_by_class(events, item.label_classes()) if by_class else kinds_by_length(events.lengths, lengths)
     # A metric on scores says nothing of what is found: the board's rule does.
     judging = own if own.metrics[0].needs_threshold else replace(own, metrics=tuple(find_metrics(["point_f1"])))
     flags, _ = predicted_steps(recording, judging)
