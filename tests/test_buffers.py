@@ -215,6 +215,9 @@ def test_what_is_suggested_is_never_too_long(series, seconds):
         (6000, "100min"),
         (6060, "101min"),
         (121, "2min"),
+        (90, "90s"),
+        (100, "100s"),
+        (1001, "16min"),
     ],
 )
 def test_durations_as_people_say_them(seconds, said):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -130,13 +130,6 @@ class EventSpacing:
 
         Steps to ``ignore`` keep their place in time, as in PATE, and part events. Their values, which may be missing,
         are taken to lie between those around them.
-
-        Examples
-        --------
-        >>> labels = np.repeat([False, True, False, True, False], [20, 6, 30, 8, 20])
-        >>> found = EventSpacing.of("a", labels, nanoseconds=np.arange(84) * 300 * 10**9)
-        >>> found.typical, found.gap, found.suggested, found.interval, found.suggested_time
-        (7, 30, 7, '5min', '35min')
         """
         interval, hole = None, None
         if nanoseconds is not None and nanoseconds.size > 1:
@@ -156,8 +149,8 @@ class EventSpacing:
         gaps = np.asarray(events.starts)[1:] - np.asarray(events.stops)[:-1]
         typical = int(np.median(lengths))
         gap = int(np.median(gaps)) if gaps.size else None
-        bounds = [typical, *([] if gap is None else [gap // 2]), *([] if period is None else [period])]
-        suggested = max(1, min(bounds))
+        bounds = typical, period, None if gap is None else gap // 2
+        suggested = max(1, min(bound for bound in bounds if bound is not None))
         return cls(
             series,
             steps,
@@ -173,16 +166,17 @@ class EventSpacing:
             None if interval is None else round_duration(suggested * interval),
         )
 
-    def steps_of(self, length: int | str) -> float:
-        """How many steps a buffer has; none where it is a duration and the interval between steps is not known."""
-        if not isinstance(length, str):
-            return length
-        return 0 if self.interval is None else float(nanoseconds(length) / nanoseconds(self.interval))
-
     def exceeded_by(self, length: int | str) -> dict[str, int]:
-        """What a buffer is longer than, in steps: the typical event, the gap between events, both or neither."""
+        """What a buffer is longer than, in steps: the typical event, the gap between events, both or neither.
+
+        Durations are passed over where the interval between steps is not known.
+        """
+        steps: float = 0
+        if not isinstance(length, str):
+            steps = length
+        elif self.interval is not None:
+            steps = float(nanoseconds(length) / nanoseconds(self.interval))
         limits = {"the typical event": self.typical, "the gap between events": self.gap}
-        steps = self.steps_of(length)
         return {what: size for what, size in limits.items() if size is not None and steps > size}
 
 
@@ -231,13 +225,11 @@ class BufferAdvice(TableResult):
         """Return the columns of the rows, by name."""
         return {name: [getattr(row, name) for row in self.rows] for name in _SHOWN_AS}
 
-    def table(self) -> Rows:
+    def table(self, left_out: Collection[str] = ()) -> Rows:
         """Columns that hold something, and rows, for people."""
-        return self._shown(_SHOWN_AS)
-
-    def _shown(self, names: Iterable[str]) -> Rows:
-        chosen = [name for name in names if any(getattr(row, name) is not None for row in self.rows)]
-        return [_SHOWN_AS[name] for name in chosen], [[getattr(row, name) for name in chosen] for row in self.rows]
+        filled = [name for name in _SHOWN_AS if any(getattr(row, name) is not None for row in self.rows)]
+        shown = [name for name in filled if name not in left_out]
+        return [_SHOWN_AS[name] for name in shown], [[getattr(row, name) for name in shown] for row in self.rows]
 
     def remarks(self) -> list[str]:
         """The options to use."""
@@ -248,7 +240,7 @@ class BufferAdvice(TableResult):
 
     def text(self, width: int | None = TERMINAL_WIDTH) -> str:
         """Facts of one series below each other, or of several as a table; and the options to use."""
-        columns, rows = self._shown([name for name in _SHOWN_AS if width is None or name not in _ONLY_WIDE])
+        columns, rows = self.table(() if width is None else _ONLY_WIDE)
         if len(rows) == 1:
             columns, (facts,) = self.table()
             shown = "\n".join(f"{name:<18}{fact}" for name, fact in zip(columns, facts, strict=True))
@@ -280,16 +272,6 @@ def long_buffers(
     the series that have events. What `BufferAdvice` suggests is never so: at least half of the series suggest as much
     or more, and no series suggests more than its typical event or half of its gap. Durations are measured by the median
     interval of each series, and passed over where it is not known. Each sentence ends with the remedy.
-
-    Examples
-    --------
-    >>> row = EventSpacing("a", 1000, 9, 2, 12, 40, gap=90)
-    >>> for line in long_buffers([row], [0, 100], [50]):
-    ...     print(line)
-    early 100 is longer than the typical event (12 steps) and than the gap between events (90 steps): a buffer then
-    counts for more than what it surrounds; `pateval buffer` suggests one
-    delay 50 is longer than the typical event (12 steps): a buffer then counts for more than what it surrounds;
-    `pateval buffer` suggests one
     """
     known = [row for row in rows if row.typical is not None]
     named_by_excess: dict[str, list[str]] = {}
@@ -314,11 +296,6 @@ def round_duration(length: int) -> str:
     """Write nanoseconds as people say them, rounded down: whole units of the longest of which there are at least two.
 
     Durations with a number below 100 are said as they are.
-
-    Examples
-    --------
-    >>> [round_duration(seconds * 10**9) for seconds in (2100, 3600, 90, 166754, 100, 1001)]
-    ['35min', '1h', '90s', '46h', '100s', '16min']
     """
     exact = duration_text(np.timedelta64(length, "ns"))
     if float(exact.rstrip("dhminsu")) < 100:
