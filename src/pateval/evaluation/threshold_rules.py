@@ -8,6 +8,7 @@ that begin with ``train-`` the training scores.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -35,6 +36,7 @@ from pateval.validation.wording import in_words
 ALARMS, FALSE_ALARMS = "alarms", "false-alarms"
 TRAINING = "training"
 TRAIN, TRAIN_TEST = "train-quantile", "train-test-quantile"
+# What readers are told of each rule, its function, and the parameter that the figure is.
 THRESHOLD_RULES: dict[str, tuple[str, Callable[..., float], str]] = {
     "quantile": ("the highest share of scores", quantile_threshold, "fraction"),
     "standard-deviation": ("standard deviations above the mean", standard_deviation_threshold, "deviations"),
@@ -42,10 +44,9 @@ THRESHOLD_RULES: dict[str, tuple[str, Callable[..., float], str]] = {
     "peaks-over-threshold": ("extreme value theory", peaks_over_threshold, "risk"),
 }
 TRAINING_RULES = {
-    TRAIN: "strictly above all but the highest share of the training scores",
-    TRAIN_TEST: "strictly above all but the highest share of training and test scores together",
+    name: (f"strictly above all but the highest share of {of_what}", quantile_threshold, "fraction")
+    for name, of_what in ((TRAIN, "the training scores"), (TRAIN_TEST, "training and test scores together"))
 }
-_DEFAULT_SHARE = 0.01  # as `quantile_threshold` has it
 
 Choose = Callable[[BoolArray, FloatArray, Timeline], float]
 
@@ -62,6 +63,7 @@ class ThresholdRule:
     # best of a metric, which depends on the metric, and for rules on training scores.
     choose: Choose | None = None
     strict: bool = False  # whether only scores above the threshold are predicted, and not those equal to it
+    share: float = math.nan  # of the training scores that lie above the threshold
 
     @property
     def uses_labels(self) -> bool:
@@ -114,35 +116,23 @@ def _named_rule(threshold: str) -> ThresholdRule:
         return ThresholdRule(BEST, BEST, "best: the best of the metric itself", BEST)
     if name in (ALARMS, FALSE_ALARMS):
         return _alarm_rule(threshold, name, figure)
-    if name in TRAINING_RULES:
-        share = share_of(threshold)[1]
-        text = f"{name}:{value_text(share)}"
-        return ThresholdRule(TRAINING, threshold, f"{threshold}: {TRAINING_RULES[name]}", text, strict=True)
-    if name not in THRESHOLD_RULES:
-        rules = (ORACLE, BEST, *THRESHOLD_RULES, *TRAINING_RULES, "alarms:2/1d", "false-alarms:2/1d")
+    rules = {**THRESHOLD_RULES, **TRAINING_RULES}
+    if name not in rules:
+        known = (ORACLE, BEST, *rules, "alarms:2/1d", "false-alarms:2/1d")
         raise ValueError(
-            f"threshold must be a number, or a rule such as 'quantile:0.01', of these: {', '.join(rules)}; got "
+            f"threshold must be a number, or a rule such as 'quantile:0.01', of these: {', '.join(known)}; got "
             f"{in_words(threshold)}"
         )
-    what, function, parameter = THRESHOLD_RULES[name]
-    given = _figure(threshold, figure)
-    options = {} if given is None else {parameter: given}
-    used = inspect.signature(function).parameters[parameter].default if given is None else given
+    what, function, parameter = rules[name]
+    used = _figure(threshold, figure)
+    if used is None:
+        used = inspect.signature(function).parameters[parameter].default
+    described = f"{threshold}: {what}", f"{name}:{value_text(float(used))}"
+    if name in TRAINING_RULES:
+        share = checked_fraction(used, f"the share of threshold {in_words(threshold)}")
+        return ThresholdRule(TRAINING, threshold, *described, strict=True, share=share)
     return ThresholdRule(
-        name,
-        threshold,
-        f"{threshold}: {what}",
-        f"{name}:{value_text(float(used))}",
-        lambda _labels, scores, _timeline: function(_present(scores), **options),
-    )
-
-
-def share_of(threshold: str) -> tuple[str, float]:
-    """Name and share of a rule that looks at training scores."""
-    name, _, figure = threshold.partition(":")
-    share = _figure(threshold, figure)
-    return name, _DEFAULT_SHARE if share is None else checked_fraction(
-        share, f"the share of threshold {in_words(threshold)}"
+        name, threshold, *described, lambda _labels, scores, _timeline: function(_present(scores), **{parameter: used})
     )
 
 
@@ -153,8 +143,8 @@ def uses_training_scores(threshold: object) -> bool:
 
 def training_level(threshold: str, train_scores: FloatArray, scores: Callable[[], FloatArray]) -> float:
     """Level of a rule on training scores, from these and, where it takes both, the scores of all steps that count."""
-    name, share = share_of(threshold)
-    if name == TRAIN:
+    share = threshold_rule(threshold).share
+    if threshold.partition(":")[0] == TRAIN:
         return quantile_threshold(train_scores, fraction=share)
     return quantile_threshold(_present(scores()), fraction=share, train_scores=train_scores)
 
@@ -185,8 +175,7 @@ def _alarm_rule(threshold: str, name: str, figure: str) -> ThresholdRule:
     return ThresholdRule(name, threshold, description, f"{name}:{value_text(alarms)}/{per}", level)
 
 
-def _best_point_f1(labels: BoolArray, scores: FloatArray, timeline: Timeline) -> float:
-    del timeline
+def _best_point_f1(labels: BoolArray, scores: FloatArray, _timeline: Timeline) -> float:
     require_anomaly(labels)
     return sweep_point(labels.ravel(), scores.ravel()).threshold
 
