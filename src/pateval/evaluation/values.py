@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from pateval.catalog.metric import BEST, Metric
+from pateval.catalog.metric import Metric
 from pateval.evaluation.measures import CANDIDATES, Bound, Measures, searched
 from pateval.evaluation.threshold_rules import TRAINING, ThresholdRule
 from pateval.kernels.precision_recall import CoarseScoresWarning
@@ -63,11 +63,7 @@ class Predicted(NamedTuple):
 
 
 def values_of(
-    recording: Recording,
-    measures: Measures,
-    *,
-    keep_going: bool = False,
-    seconds: dict[str, float] | None = None,
+    recording: Recording, measures: Measures, *, keep_going: bool = False, seconds: dict[str, float] | None = None
 ) -> dict[str, Value]:
     """Compute all that is wanted of one series, or of several taken together.
 
@@ -107,15 +103,7 @@ def _failure(error: BaseException, metric: Metric, *, keep_going: bool) -> str:
 
 
 def mean_value(values: Sequence[Value]) -> Value:
-    """Mean over the series where a metric is defined: what every value over several series is.
-
-    Examples
-    --------
-    >>> mean_value([Value(0.5), Value(math.nan, "no anomaly"), Value(1.0)]).value
-    0.75
-    >>> mean_value([Value(math.nan, "no anomaly")] * 2).reason
-    'undefined on every series: no anomaly'
-    """
+    """Mean over the series where a metric is defined: what every value over several series is."""
     if len(values) == 1:
         return values[0]
     defined = [one.value for one in values if not one.reason]
@@ -156,22 +144,14 @@ def deviation(values: npt.ArrayLike) -> float | None:
     return float(defined.std(ddof=1)) if defined.size > 1 else None
 
 
-def is_binary(scores: FloatArray) -> bool:
-    """Whether scores are 0 and 1 only, and both: such a detector gives predictions, and no threshold rule is applied.
-
-    Examples
-    --------
-    >>> is_binary(np.array([0.0, 1.0, np.nan])), is_binary(np.array([0.0, 0.0])), is_binary(np.array([0.5, 1.0]))
-    (True, False, False)
-    """
-    zeros, ones = np.count_nonzero(scores == 0), np.count_nonzero(scores == 1)
-    return bool(zeros and ones and zeros + ones + np.count_nonzero(np.isnan(scores)) == scores.size)
-
-
 def with_predictions(runs: Sequence[Recording]) -> list[Recording]:
-    """Take a detector's scores for predictions where they are 0 and 1 only, on all its series and runs."""
+    """Take a detector's scores for predictions where they are 0 and 1 only, and both, on all its series and runs."""
     scores = [run.scores for run in runs if run.scores is not None and run.predictions is None]
-    if len(scores) < len(runs) or not is_binary(np.concatenate(scores)):
+    if len(scores) < len(runs):
+        return list(runs)
+    found = np.concatenate(scores)
+    zeros, ones, gaps = (int(np.count_nonzero(are)) for are in (found == 0, found == 1, np.isnan(found)))
+    if not zeros or not ones or zeros + ones + gaps < found.size:
         return list(runs)
     return [replace(run, predictions=np.equal(cast(FloatArray, run.scores), 1)) for run in runs]
 
@@ -227,38 +207,34 @@ class Sample:
             return Predicted.of(self.recording.counted(self.recording.predictions))
         if self.scores is None:
             return Predicted(None, reason=_NO_PREDICTIONS)
-        if bound.rule.kind == TRAINING and len(set(self._trained_levels(bound.rule))) > 1:
-            # Fits keep their own levels, also where their series are pooled.
-            levels = np.array(self._trained_levels(bound.rule))[self._series_of_counted_steps]
-            return Predicted.of(self.scores > levels)
+        rule = bound.rule
         try:
-            level = self._level(bound, self.scores)
+            if rule.kind == TRAINING:
+                return self._trained(rule, self.scores)
+            if rule.choose is None:
+                level = self.best(searched(bound.metric)).threshold
+            else:
+                level = rule.choose(self.labels, self.scores, self.timeline)
         except UndefinedMetricError as error:
             return Predicted(None, reason=str(error))
-        return Predicted.of(bound.rule.predictions(self.scores, level), level)
-
-    def _level(self, bound: Bound, scores: FloatArray) -> float:
-        rule = bound.rule
-        if rule.kind == BEST:
-            return self.best(searched(bound.metric)).threshold
-        if rule.choose is not None:
-            return rule.choose(self.labels, scores, self.timeline)
-        (level,) = set(self._trained_levels(rule))
-        return level
+        return Predicted.of(rule.predictions(self.scores, level), level)
 
     @property
-    def _series_of_counted_steps(self) -> IntArray:
+    def _series_of_steps(self) -> IntArray:
         starts = self.timeline.starts
         return np.repeat(np.arange(starts.size), np.diff(np.append(starts, len(self.labels))))
 
-    def _trained_levels(self, rule: ThresholdRule) -> list[float]:
-        """The levels of a rule on training scores, one for each series."""
+    def _trained(self, rule: ThresholdRule, scores: FloatArray) -> Predicted:
+        """Predictions by a rule on training scores; fits keep their own levels, also where their series are pooled."""
         if not self.recording.training:
             raise ValueError(
                 f"threshold {in_words(rule.text)} needs the scores of the training steps: pass train_scores, or use a "
                 "score file that `pateval detect` wrote"
             )
-        return [level(str(rule.text)) for level in self.recording.training]
+        levels = [level(str(rule.text)) for level in self.recording.training]
+        if len(set(levels)) > 1:
+            return Predicted.of(scores > np.array(levels)[self._series_of_steps])
+        return Predicted.of(rule.predictions(scores, levels[0]), levels[0])
 
     def best(self, metric: Metric, candidates: int | None = CANDIDATES) -> BestThreshold:
         """The threshold with the best value of a metric; the highest such threshold if there are several.
@@ -354,7 +330,7 @@ class Sample:
         if clock is not None:
             data = {"times": clock.times, "time_unit": clock.unit}
         if starts.size > 1:
-            data["series"] = self._series_of_counted_steps
+            data["series"] = self._series_of_steps
         return data
 
 
