@@ -10,7 +10,7 @@ from pateval.evaluation.values import Sample
 from pateval.kernels.precision_recall import coarseness
 from pateval.time.clocks import Clock, duration_text
 from pateval.time.timelines import Recording
-from pateval.validation.arrays import FloatArray, UndefinedMetricError
+from pateval.validation.arrays import UndefinedMetricError, without_gaps
 
 _SHOWN = 3
 _INVERTED_BELOW = 0.3  # AUC-ROC of scores that are taken to mean the opposite
@@ -76,11 +76,17 @@ def lengths_in_steps(measures: Measures, parts: Sequence[Recording]) -> dict[str
     return lengths
 
 
-def coarse_note(scores: FloatArray, measures: Measures) -> Iterator[str]:
-    """Point out scores with so few values that the trapezoid rule of some of these metrics flatters them."""
+def notes_on(recording: Recording, measures: Measures, values: Mapping[str, float]) -> Iterator[str]:
+    """Say what was left out, and which scores are not what they should be."""
+    if measures.not_pooled:
+        yield f"left out, since series cannot be pooled for them: {', '.join(measures.not_pooled)}"
     flattering = [bound.metric.name for bound in measures.bound.values() if bound.metric.flatters(bound.options)]
-    if flattering and (reason := coarseness(scores)):
-        yield f"{reason}: the trapezoid rule of {', '.join(dict.fromkeys(flattering))} flatters such scores"
+    if flattering and recording.scores is not None and not recording.has_channels:
+        scores = recording.counted(recording.scores)
+        if reason := coarseness(without_gaps(scores) if recording.has_gaps else scores):
+            yield f"{reason}: the trapezoid rule of {', '.join(dict.fromkeys(flattering))} flatters such scores"
+    yield from inverted_note(values)
+    yield from left_out_notes(recording, measures)
 
 
 def inverted_note(values: Mapping[str, float]) -> Iterator[str]:

@@ -14,14 +14,7 @@ from pateval.catalog.lookup import parameter_names
 from pateval.catalog.metric import KINDS, ORACLE, Metric
 from pateval.evaluation.chance import Chance
 from pateval.evaluation.measures import CHANCE_DRAWS, Measures, Metrics, Threshold
-from pateval.evaluation.notes import (
-    circumstances,
-    coarse_note,
-    inverted_note,
-    left_out_notes,
-    lengths_in_steps,
-    require_clock,
-)
+from pateval.evaluation.notes import circumstances, lengths_in_steps, notes_on, require_clock
 from pateval.evaluation.result import BINARY, Evaluation, EvaluationTable
 from pateval.evaluation.threshold_rules import TRAIN, TRAIN_TEST, training_level, uses_training_scores
 from pateval.evaluation.values import (
@@ -272,7 +265,7 @@ def evaluate_runs(runs: Sequence[Recording], measures: Measures) -> Evaluation:
     means = mean_values(by_series)
     judged = [part for several in parts for part in several if not part.is_mostly_missing]
     values = {metric: mean.value for metric, mean in means.items()}
-    is_binary = runs[0].predictions is not None and not given
+    taken = [BINARY] if runs[0].predictions is not None and not given and measures.needs_predictions else []
     return Evaluation(
         values,
         {metric: mean.reason for metric, mean in means.items() if mean.reason},
@@ -281,23 +274,13 @@ def evaluate_runs(runs: Sequence[Recording], measures: Measures) -> Evaluation:
         series=runs[0].timeline.starts.size if measures.pooled else len(parts),
         runs=len(runs),
         given=runs[0].predictions is not None,
-        notes=(*_notes(runs[0], measures, values, is_binary=is_binary), *_failures(by_series)),
+        notes=(*taken, *notes_on(runs[0], measures, values), *_failures(by_series)),
         seconds=seconds,
         steps=runs[0].counts,
         circumstances=circumstances(measures, judged, ignored=any(run.ignore is not None for run in runs)),
         lengths_in_steps=lengths_in_steps(measures, judged),
         random_scores=Chance.of(parts, by_run, measures) if measures.chance else None,
     )
-
-
-def _notes(recording: Recording, measures: Measures, values: Mapping[str, float], *, is_binary: bool) -> list[str]:
-    found = [BINARY] if is_binary and measures.needs_predictions else []
-    if measures.not_pooled:
-        found.append(f"left out, since series cannot be pooled for them: {', '.join(measures.not_pooled)}")
-    if recording.scores is not None and not recording.has_channels:
-        scores = recording.counted(recording.scores)
-        found += coarse_note(without_gaps(scores) if recording.has_gaps else scores, measures)
-    return [*found, *inverted_note(values), *left_out_notes(recording, measures)]
 
 
 def _failures(by_series: Sequence[Mapping[str, Value]]) -> list[str]:
