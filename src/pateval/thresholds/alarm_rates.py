@@ -101,13 +101,7 @@ def alarm_rate_level(
 
 
 def read_alarm_rate(text: str, threshold: str) -> tuple[float, int | str]:
-    """Read ``2/1d`` or ``2/1000``: how many alarms, in how many steps or how much time.
-
-    Examples
-    --------
-    >>> read_alarm_rate("2/1d", "alarms:2/1d"), read_alarm_rate("0.5/1000", "alarms:0.5/1000")
-    ((2.0, '1d'), (0.5, 1000))
-    """
+    """Read ``2/1d`` or ``2/1000``: how many alarms, in how many steps or how much time."""
     number, slash, per = (part.strip() for part in text.partition("/"))
     try:
         rate = float(number)
@@ -161,13 +155,6 @@ def false_alarm_level(
     An alarm is a run of flagged steps, and false if none of them is labelled. Scores of negative infinity are missing
     and never flagged. Where steps are left out, the one before them counts as long as the usual interval: when the
     others were recorded is not known here.
-
-    Examples
-    --------
-    >>> labels, scores = np.array([0, 0, 1, 0, 0], dtype=bool), np.array([1.0, 4.0, 5.0, 1.0, 3.0])
-    >>> start = np.zeros(1, dtype=np.intp)
-    >>> false_alarm_level(labels, scores, Timeline(5, start, start), alarms=0, per=5)
-    4.0
     """
     thresholds: FloatArray = np.unique(scores[scores > -np.inf])
     ranks = np.searchsorted(thresholds, scores)
@@ -188,13 +175,7 @@ def false_alarm_level(
 
 
 def lowest_allowed(false_alarms: IntArray, allowed: Fraction, lowest: int) -> int | None:
-    """The lowest rank from which on all have at most the allowed number of false alarms; None where not one has.
-
-    Examples
-    --------
-    >>> lowest_allowed(np.array([0, 1, 4, 2, 1]), Fraction(2), 1), lowest_allowed(np.array([1, 3]), Fraction(2), 1)
-    (3, None)
-    """
+    """The lowest rank from which on all have at most the allowed number of false alarms; None where not one has."""
     too_many = np.flatnonzero(false_alarms[lowest:] > int(allowed))
     rank = lowest + int(too_many[-1]) + 1 if too_many.size else lowest
     return rank if rank < false_alarms.size else None
@@ -204,11 +185,6 @@ def step_lengths(times: Times, is_hole: BoolArray) -> tuple[Times, Fraction]:
     """How long each step of a series counts for: up to the next one, or as long as the usual interval, the median.
 
     Before a hole it is the usual interval, too. That stands as -1 among the lengths, as it need not be whole.
-
-    Examples
-    --------
-    >>> step_lengths(np.array([0, 1, 3, 30]), np.array([False, False, False, True]))
-    (array([ 1,  2, -1, -1]), Fraction(2, 1))
     """
     intervals = np.diff(times)
     lengths = np.append(np.where(is_hole[1:], -1, intervals), -1)

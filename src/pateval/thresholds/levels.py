@@ -49,13 +49,6 @@ def fit_tail(excesses: FloatArray) -> Tail:
     one unknown. Its local maxima are bracketed on a grid on both sides of 0, found by bisection of the derivative, and
     compared with each other and with the exponential law, the limit at ``x = 0``. The likelihood grows without bound
     at the lower end of ``x``, which is no estimate; only stationary points count.
-
-    Examples
-    --------
-    >>> quantiles = (np.arange(10_000) + 0.5) / 10_000
-    >>> shape, scale = fit_tail(2 * ((1 - quantiles) ** -0.25 - 1) / 0.25)
-    >>> round(shape, 2), round(scale, 2)
-    (0.25, 2.0)
     """
     mean = float(excesses.mean())
     values = np.asarray(excesses, dtype=np.float64) / mean
