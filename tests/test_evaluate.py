@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import pateval as pv
 from pateval.catalog import catalogue
+from pateval.evaluation.measures import Measures
 from pateval.evaluation.threshold_rules import THRESHOLD_RULES, threshold_rule
 from support.messages import raises_exactly
 from support.strategies import labels_and_scores, split_series
@@ -441,3 +443,11 @@ def test_all_published_detectors(real_data):
             check_real_series(labels, scores)
             checked += 1
     assert checked == 16 * 58
+
+
+def test_measures_are_what_they_were_once_they_are_read_from_json():
+    measures = Measures.of(metrics="pate, point_f1(threshold=best)", early=20, threshold={"a": 0.5}, pooled=False)
+    assert Measures.from_record(json.loads(json.dumps(measures.record()))) == measures
+    left_out = Measures.of(pooled=True, early="1h", delay=["0s", "2h"])
+    assert Measures.from_record(json.loads(json.dumps(left_out.record()))) == left_out
+    assert left_out.not_pooled

@@ -296,11 +296,5 @@ def all_metrics() -> dict[str, Metric]:
 
 
 def initials(properties: frozenset[str]) -> str:
-    """Properties by their initials, in the order of the PATE paper's first table.
-
-    Examples
-    --------
-    >>> initials(frozenset({"coverage", "sequential"}))
-    's---c-'
-    """
+    """Properties by their initials, in the order of the PATE paper's first table."""
     return "".join(name[0] if name in properties else "-" for name in PROPERTIES)

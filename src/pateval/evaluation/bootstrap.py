@@ -27,11 +27,6 @@ class MeanBootstrap:
     References
     ----------
     B. Efron, "Better bootstrap confidence intervals", JASA 82 (1987).
-
-    Examples
-    --------
-    >>> MeanBootstrap(5, seed=1).intervals(np.array([[0.1], [0.4], [0.5], [0.9], [0.2]])).round(1)
-    array([[0.2, 0.7]])
     """
 
     def __init__(self, series: int, *, draws: int = 2000, seed: int = 0) -> None:

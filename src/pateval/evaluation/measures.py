@@ -112,15 +112,7 @@ class Measures:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Measures:
-        """Make measures of plain data, as JSON carries it.
-
-        Examples
-        --------
-        >>> import json
-        >>> measures = Measures.of(metrics="pate, point_f1(threshold=best)", early=20, threshold={"a": 0.5})
-        >>> Measures.from_record(json.loads(json.dumps(measures.record()))) == measures
-        True
-        """
+        """Make measures of plain data, as JSON carries it."""
         found = cls.of_keywords(record, threshold={None: record["threshold"], **dict(record["thresholds"])})
         return replace(found, not_pooled=tuple(record["not_pooled"]))
 

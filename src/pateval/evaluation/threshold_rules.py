@@ -92,15 +92,7 @@ class ThresholdRule:
 
 
 def threshold_rule(threshold: float | str) -> ThresholdRule:
-    """Read a threshold: a number, or the name of a rule with an optional figure; refuse what is neither.
-
-    Examples
-    --------
-    >>> [threshold_rule(each).signature for each in ("quantile", "oracle", 0.5, "best")]
-    ['quantile:0.01', 'oracle:point_f1', 0.5, 'best']
-    >>> threshold_rule("quantile:0.25").description
-    'quantile:0.25: the highest share of scores'
-    """
+    """Read a threshold: a number, or the name of a rule with an optional figure; refuse what is neither."""
     if not isinstance(threshold, str):
         number = finite_number(threshold, "threshold", "a finite number or the name of a rule")
         return ThresholdRule("number", number, "given", number, lambda _labels, _scores, _timeline: number)
