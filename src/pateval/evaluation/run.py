@@ -41,6 +41,7 @@ from pateval.validation.arrays import (
     require_anomaly,
     without_gaps,
 )
+from pateval.validation.checked import documented
 from pateval.validation.containers import times_of, to_numpy
 from pateval.validation.wording import InputError, InputTypeError, in_words, shortened
 
@@ -356,6 +357,7 @@ def _named_columns(given: Any, what: str) -> dict[str, Any] | None:
     return columns
 
 
+@documented
 def best_threshold(
     labels: npt.ArrayLike,
     scores: npt.ArrayLike,
@@ -376,10 +378,6 @@ def best_threshold(
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
     metric : str, Metric or callable, default "point_f1"
         A metric on predictions: its id, with options or without, or ``"package.module:function"``; a `Metric` made with
         `define_metric`; one where lower is better is minimised. Or a function of labels and predictions, whose result,
@@ -389,8 +387,6 @@ def best_threshold(
         result is then a lower bound of the best. The seven metrics above are always searched in full.
     early, delay, window
         Lengths for the metrics that take them, as in `evaluate`.
-    missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
