@@ -139,8 +139,12 @@ class EventSpacing:
         shown = None if interval is None else duration_text(np.timedelta64(interval, "ns"))
         steps = labels.size
         if ignore is not None:
-            labels, steps = labels & ~ignore, int(np.count_nonzero(~ignore))
-            values = None if values is None or not steps else _bridged(values, ignore)
+            kept = np.flatnonzero(~ignore)
+            labels, steps = labels & ~ignore, kept.size
+            if values is not None:
+                values = (
+                    np.interp(np.arange(ignore.size), kept, np.asarray(values, np.float64)[kept]) if steps else None
+                )
         period = None if values is None else _highest_peak(finite_array(values, "values")[:_STEPS].astype(np.float64))
         events = find_events(labels)
         if not len(events):
@@ -302,9 +306,3 @@ def round_duration(length: int) -> str:
         return exact
     unit, size = readable_unit(length / 2)
     return f"{length // size}{unit}"
-
-
-def _bridged(values: npt.ArrayLike, ignore: BoolArray) -> npt.NDArray[np.float64]:
-    """Values with straight lines across ignored steps, so that the others keep their distance."""
-    counted = np.flatnonzero(~ignore)
-    return np.interp(np.arange(ignore.size), counted, np.asarray(values, dtype=np.float64)[counted])

@@ -189,21 +189,17 @@ class LabelsRead:
 def kinds_of_detectors(plan: Plan, measures: Measures, by: str, order: Sequence[str]) -> tuple[BoardKind, ...]:
     """Judge the detectors of some files on each kind of event under the first metric, in an order of the detectors."""
     choice(by, "by", (LENGTH, CLASS))
-    lengths = _all_lengths(plan, measures) if by == LENGTH else None
+    lengths = None
+    if by == LENGTH:  # of the events of all series, as the first detector on each has them
+        _, first = np.unique(plan.jobs.series_code, return_index=True)
+        read = [recording_of(item, measures) for item in read_jobs(plan, first.tolist())]
+        lengths = np.concatenate([counted_events(recording).lengths for recording in read])
     found: dict[tuple[str, str], dict[str, list[EventKind]]] = {}
     for item, recording in chain.from_iterable(series_by_series(plan, measures, binary_detectors(plan))):
         for kind in _judged(recording, item, measures, lengths):
             found.setdefault((item.detector, kind.name), {}).setdefault(item.series, []).append(kind)
     rows = [_row(*key, list(by_series.values())) for key, by_series in found.items()]
     return tuple(sorted(rows, key=lambda row: (order.index(row.detector), order_of_kind(row.kind))))
-
-
-def _all_lengths(plan: Plan, measures: Measures) -> IntArray:
-    """Lengths of the events of all series, as the first detector on each has them."""
-    _, first = np.unique(plan.jobs.series_code, return_index=True)
-    return np.concatenate(
-        [counted_events(recording_of(item, measures)).lengths for item in read_jobs(plan, first.tolist())]
-    )
 
 
 def _judged(recording: Recording, item: ScoredSeries, measures: Measures, lengths: IntArray | None) -> list[EventKind]:

@@ -108,7 +108,6 @@ class Pieces:
         self._sample = Sample(recording, measures)
         self._scores = cast(FloatArray, self._sample.scores)  # there, since detectors are compared by their scores
         self._computed: dict[object, Any] = {}
-        self._recordings: dict[int | None, Recording] = {None: replace(recording, predictions=None)}
         self._timeline = replace(recording, starts=np.array([limit.start for limit in limits])).timeline
         self._counted = _slices(self._timeline.starts[1:], len(self._sample.labels))
         self._sizes = np.array([steps.stop - steps.start for steps in self._counted])
@@ -153,11 +152,8 @@ class Pieces:
     def _judged(self, metric: Metric) -> Recording:
         """The recording with the predictions that a metric is judged on."""
         flags = self._sample.predicted(metric).flags if metric.needs_threshold else None
-        key = None if flags is None else id(flags)
-        if flags is not None and key not in self._recordings:
-            everywhere = self._sample.timeline.on_all_steps(flags)
-            self._recordings[key] = replace(self._sample.recording, predictions=everywhere)
-        return self._recordings[key]
+        everywhere = None if flags is None else self._sample.timeline.on_all_steps(flags)
+        return self._shared(id(flags), lambda: replace(self._sample.recording, predictions=everywhere))
 
     def _only(self, recording: Recording, metrics: list[Metric]) -> Measures:
         # Metrics that have no predictions here have none on a piece: no rule is applied to it.

@@ -41,9 +41,7 @@ def sweep_point(labels: BoolArray, scores: FloatArray) -> BestThreshold:
 
 def sweep_point_adjusted(labels: BoolArray, scores: FloatArray) -> BestThreshold:
     """Find the best point-adjusted F1: an event is flagged as a whole as soon as its highest score is."""
-    events = find_events(labels)
-    inside = np.repeat(_highest(scores, events.starts, events.stops), events.lengths)
-    return _best_point(inside, scores[~labels])
+    return sweep_delay_adjusted(labels, scores, delay=labels.size)
 
 
 def sweep_delay_adjusted(labels: BoolArray, scores: FloatArray, *, delay: int) -> BestThreshold:
