@@ -141,10 +141,9 @@ class EventSpacing:
         if ignore is not None:
             kept = np.flatnonzero(~ignore)
             labels, steps = labels & ~ignore, kept.size
-            if values is not None:
-                values = (
-                    np.interp(np.arange(ignore.size), kept, np.asarray(values, np.float64)[kept]) if steps else None
-                )
+            if values is not None:  # straight lines across ignored steps, so that the others keep their distance
+                known = np.asarray(values, dtype=np.float64)[kept]
+                values = np.interp(np.arange(ignore.size), kept, known) if steps else None
         period = None if values is None else _highest_peak(finite_array(values, "values")[:_STEPS].astype(np.float64))
         events = find_events(labels)
         if not len(events):
