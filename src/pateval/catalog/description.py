@@ -73,14 +73,14 @@ def _cells(metric: Metric, style: str) -> dict[str, str]:
 
 def _emerging(metrics: Iterable[Metric], style: str, width: int | None = None) -> str:
     """The emerging ones of some metrics, each with what is wrong with it; on a terminal that stands below the table."""
-    found = [metric for metric in metrics if metric.emerging]
+    emerging = [metric for metric in metrics if metric.emerging]
     if style != "table" or width is None:
-        return _table(found, style, None, with_faults=True)
+        return _table(emerging, style, None, with_faults=True)
     faults: dict[str, list[str]] = {}
-    for metric in found:
+    for metric in emerging:
         faults.setdefault(metric.faults, []).append(metric.id)
     named = [folded(f"{', '.join(ids)}: {text}", width) for text, ids in faults.items()]
-    return "\n".join([_table(found, style, width), "", *named])
+    return "\n".join([_table(emerging, style, width), "", *named])
 
 
 def _page(table: str) -> str:
@@ -160,7 +160,7 @@ def _facts(metric: Metric, style: str) -> dict[str, Any]:
         for names in (metric.properties, metric.paper_properties)
     )
     same = ("takes", "low", "high", "higher_is_better", "needs_threshold")
-    found = {
+    facts = {
         "metric": metric.id,
         "summary": metric.summary,
         "function": metric.function.__name__,
@@ -179,9 +179,9 @@ def _facts(metric: Metric, style: str) -> dict[str, Any]:
         "link": link,
     }
     if style == "json":
-        return found
-    found["options"] = [f"{name}={value!r}" for name, value in metric.parameters.items()]
-    return {name: " ".join(fact) if isinstance(fact, list) else fact for name, fact in found.items()}
+        return facts
+    facts["options"] = [f"{name}={value!r}" for name, value in metric.parameters.items()]
+    return {name: " ".join(fact) if isinstance(fact, list) else fact for name, fact in facts.items()}
 
 
 def _range(metric: Metric) -> str:

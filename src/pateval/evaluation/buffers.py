@@ -209,8 +209,8 @@ class BufferAdvice(TableResult):
     @property
     def suggested(self) -> int | None:
         """Median of what the series suggest, in steps; None where there are no events."""
-        found = [row.suggested for row in self.rows if row.suggested is not None]
-        return int(np.median(found)) if found else None
+        lengths = [row.suggested for row in self.rows if row.suggested is not None]
+        return int(np.median(lengths)) if lengths else None
 
     @property
     def suggested_time(self) -> str | None:
@@ -283,13 +283,13 @@ def long_buffers(
         exceeded = [limits for row in known if (limits := row.exceeded_by(longest))]
         if 2 * len(exceeded) <= len(known):
             continue
-        found = []
+        excesses = []
         for what in dict.fromkeys(what for limits in exceeded for what in limits):
             sizes = [limits[what] for limits in exceeded if what in limits]
             where = "" if len(known) == 1 else f" in {len(sizes)} of {len(known)} series"
             typical = round(float(np.median(sizes)))
-            found.append(f"than {what}{where} ({counted(typical, 'step')})")
-        named_by_excess.setdefault(" and ".join(found), []).append(f"{name} {longest}")
+            excesses.append(f"than {what}{where} ({counted(typical, 'step')})")
+        named_by_excess.setdefault(" and ".join(excesses), []).append(f"{name} {longest}")
     for excess, named in named_by_excess.items():
         buffers = f"{' and '.join(named)} {'is' if len(named) == 1 else 'are'}"
         yield f"{buffers} longer {excess}: a buffer then counts for more than what it surrounds{remedy}"

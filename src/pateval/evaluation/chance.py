@@ -46,13 +46,13 @@ class Chance:
     def levels(self) -> dict[str, float]:
         """Mean of each metric over the draws, the runs and the series where the detector has a value."""
         reached_by_run = iter(chance_of([pair for runs in self.parts for pair in runs], self.measures))
-        by_series = [[(next(reached_by_run), found) for _, found in runs] for runs in self.parts]
+        by_series = [[(next(reached_by_run), values) for _, values in runs] for runs in self.parts]
         levels = {}
         for metric in self.measures.ids:
             reached = [
                 mean_value([drawn[metric] for drawn, _ in runs if metric in drawn])
                 for runs in by_series
-                if any(metric in drawn and not found[metric].reason for drawn, found in runs)
+                if any(metric in drawn and not values[metric].reason for drawn, values in runs)
             ]
             mean = mean_value(reached) if reached else None
             if mean is not None and not mean.reason:
@@ -84,12 +84,12 @@ def chance_of(asked: Sequence[tuple[Recording, Mapping[str, Value]]], measures: 
     """
     drawn: list[dict[str, list[Value]]] = []
     waiting: dict[tuple[str, ...], list[tuple[int, Recording]]] = {}  # by the metrics that are computed of them
-    for place, (recording, found) in enumerate(asked):
+    for place, (recording, of_detector) in enumerate(asked):
         by_count: dict[int | None, list[str]] = {}
         own, _ = own_and_shared(recording, measures)
         wanted = [metric for metric in measures.metrics if metric.needs_threshold or recording.scores is not None]
         for metric in wanted:
-            number = found[metric.id].flagged if metric.id in own.ids else None
+            number = of_detector[metric.id].flagged if metric.id in own.ids else None
             by_count.setdefault(number, []).append(metric.id)
         drawn.append({metric.id: [] for metric in wanted})
         mask = recording.is_left_out
@@ -127,14 +127,14 @@ def own_and_shared(recording: Recording, measures: Measures) -> tuple[Measures, 
     return measures.by_own_chance[recording.predictions is not None]
 
 
-def chance_key(recording: Recording, measures: Measures, found: Mapping[str, Value]) -> str:
+def chance_key(recording: Recording, measures: Measures, values: Mapping[str, Value]) -> str:
     """Tell what random scores reach apart: by labels, steps that count, clock, threshold and how many are predicted."""
     digest = hashlib.blake2b(str(steps_digest(recording)).encode(), digest_size=16)
     if recording.clock is not None and measures.follows_clock:
         digest.update(f"{recording.clock.unit} {recording.clock.times.dtype}".encode())
         digest.update(np.ascontiguousarray(recording.clock.times).tobytes())
     own, _ = own_and_shared(recording, measures)
-    digest.update(repr([(metric, found[metric].flagged) for metric in own.ids]).encode())
+    digest.update(repr([(metric, values[metric].flagged) for metric in own.ids]).encode())
     if any(metric.needs_threshold for metric in measures.metrics):
         digest.update(repr(measures.threshold).encode())
     return digest.hexdigest()

@@ -31,7 +31,7 @@ from pateval.evaluation.explanation import (
 )
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.threshold_rules import training_level
-from pateval.evaluation.values import defined_mean
+from pateval.evaluation.values import defined_mean, grouped
 from pateval.io import ScoredSeries, TableError, Unit
 from pateval.io.plan import Plan
 from pateval.io.score_files import read_fit_scores, read_training_scores
@@ -44,9 +44,9 @@ from pateval.validation.wording import listed
 
 def recording_of(item: ScoredSeries, measures: Measures) -> Recording:
     """One series of a score file as it is evaluated, with the levels of its fit's training scores where it has some."""
-    found = item.recording(missing=measures.missing, max_gap=measures.max_gap, needs_times=measures.needs_times)
+    recording = item.recording(missing=measures.missing, max_gap=measures.max_gap, needs_times=measures.needs_times)
     level = partial(level_in_file, path=item.where, series=item.series, run=item.run)
-    return replace(found, names=(item.series,), training=(level,))
+    return replace(recording, names=(item.series,), training=(level,))
 
 
 def series_by_series(
@@ -79,17 +79,12 @@ class ScoredFiles:
 
     def by_run(self) -> dict[tuple[str, str], Recording]:
         """Every run of every detector on all its series, by the names of detector and run."""
-        found: dict[tuple[str, str], list[Recording]] = {}
-        for job, _, recording in self.parts:
-            found.setdefault((job.detector, job.run), []).append(recording)
-        return {names: joined(series) for names, series in found.items()}
+        series_of_run = grouped(((job.detector, job.run), recording) for job, _, recording in self.parts)
+        return {names: joined(series) for names, series in series_of_run.items()}
 
     def detectors(self) -> dict[str, list[Recording]]:
         """Every detector with its runs, each on all its series."""
-        found: dict[str, list[Recording]] = {}
-        for (name, _), recording in self.by_run().items():
-            found.setdefault(name, []).append(recording)
-        return found
+        return grouped((name, recording) for (name, _), recording in self.by_run().items())
 
     def only(self, detectors: Sequence[str] | None = None, series: Sequence[str] | None = None) -> ScoredFiles:
         """Some of the detectors, in the order given, on some of the series; refuse names that are not there."""
@@ -161,10 +156,10 @@ class ScoredFiles:
 
     def labels(self) -> LabelsRead:
         """What all labels say."""
-        found = LabelsRead(self.plan)
+        read = LabelsRead(self.plan)
         for job, _, recording in self.parts:
-            found.add(job, recording)
-        return found
+            read.add(job, recording)
+        return read
 
 
 class LabelsRead:
@@ -194,11 +189,11 @@ def kinds_of_detectors(plan: Plan, measures: Measures, by: str, order: Sequence[
         _, first = np.unique(plan.jobs.series_code, return_index=True)
         read = [recording_of(item, measures) for item in read_jobs(plan, first.tolist())]
         lengths = np.concatenate([counted_events(recording).lengths for recording in read])
-    found: dict[tuple[str, str], dict[str, list[EventKind]]] = {}
+    by_series: dict[tuple[str, str], dict[str, list[EventKind]]] = {}
     for item, recording in chain.from_iterable(series_by_series(plan, measures, binary_detectors(plan))):
         for kind in _judged(recording, item, measures, lengths):
-            found.setdefault((item.detector, kind.name), {}).setdefault(item.series, []).append(kind)
-    rows = [_row(*key, list(by_series.values())) for key, by_series in found.items()]
+            by_series.setdefault((item.detector, kind.name), {}).setdefault(item.series, []).append(kind)
+    rows = [_row(*key, list(judged.values())) for key, judged in by_series.items()]
     return tuple(sorted(rows, key=lambda row: (order.index(row.detector), order_of_kind(row.kind))))
 
 

@@ -113,8 +113,8 @@ class Measures:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Measures:
         """Make measures of plain data, as JSON carries it."""
-        found = cls.of_keywords(record, threshold={None: record["threshold"], **dict(record["thresholds"])})
-        return replace(found, not_pooled=tuple(record["not_pooled"]))
+        measures = cls.of_keywords(record, threshold={None: record["threshold"], **dict(record["thresholds"])})
+        return replace(measures, not_pooled=tuple(record["not_pooled"]))
 
     def of_detector(self, name: str) -> Measures:
         """What is computed of one detector, which may have a threshold of its own."""

@@ -43,7 +43,7 @@ def fields_of_steps(
     left_out = {"ignored": "mask"} if ignored else {}
     if measures.missing != "error":
         left_out["missing"] = measures.missing
-    found: dict[str, dict[str, Any]] = {}
+    fields: dict[str, dict[str, Any]] = {}
     for name, bound in measures.bound.items():
         by_clock = bound.by_clock if any(clocks) else {}
         if bound.metric.on_clock:
@@ -54,12 +54,12 @@ def fields_of_steps(
             field = "times"
         else:
             field = f"interval:{interval or 'series'}" if bound.in_time or by_clock else ""
-        found[name] = {"clock": field} if field else {}
+        fields[name] = {"clock": field} if field else {}
         for option, length in by_clock.items():
             in_steps = int(bound.metric.kinds[option].none_means)
-            found[name][option] = length if all(clocks) else (length, in_steps)
-        found[name] |= left_out
-    return found
+            fields[name][option] = length if all(clocks) else (length, in_steps)
+        fields[name] |= left_out
+    return fields
 
 
 def lengths_in_steps(measures: Measures, parts: Sequence[Recording]) -> dict[str, dict[str, list[int]]]:

@@ -192,19 +192,19 @@ def power(
 def power_of(differences: FloatArray, *, series: int | None = None, alpha: float = ALPHA, goal: float = GOAL) -> Power:
     """Return the power from the paired differences, at least one; see `power`."""
     number = differences.size if series is None else series
-    found = float(_share_found(differences, number, alpha))
+    share = float(_share_found(differences, number, alpha))
     needed = _series_needed(differences, alpha, goal)
-    return Power(number, found, needed, _half_found_lead(number, alpha), alpha, goal)
+    return Power(number, share, needed, _half_found_lead(number, alpha), alpha, goal)
 
 
 def _values(values: npt.ArrayLike, name: str) -> FloatArray:
     """Values of a detector, NaN where it has none."""
     array = number_array(values, name, allow_missing=True)
     is_there = ~missing_mask(array)
-    found = np.full(array.size, np.nan)
+    numbers = np.full(array.size, np.nan)
     if is_there.any():
-        found[is_there] = finite_array(array[is_there], name)
-    return found
+        numbers[is_there] = finite_array(array[is_there], name)
+    return numbers
 
 
 def _share_found(differences: FloatArray, series: FloatArray | float, alpha: float) -> FloatArray:

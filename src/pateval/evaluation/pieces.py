@@ -96,8 +96,8 @@ def event_intervals(
     if len(limits) < 2:
         return np.full((len(values_at(np.arange(labels.size))), 2), np.nan)
     weights = draw_pieces(len(limits), draws, seed)
-    found = np.array([values_at(np.r_[tuple(_drawn(limits, times))]) for times in weights])
-    return np.array([percentile_limits(column) for column in found.T])
+    values = np.array([values_at(np.r_[tuple(_drawn(limits, times))]) for times in weights])
+    return np.array([percentile_limits(column) for column in values.T])
 
 
 class Pieces:
@@ -217,7 +217,7 @@ class Pieces:
         levels, level = np.unique(scores[labels], return_inverse=True)  # the lowest may be that of missing scores
         levels, level = levels[::-1], levels.size - 1 - level
         reachable = np.arange(levels.size - int(levels[-1] == -np.inf))
-        found: dict[object, FloatArray] = {metric: np.full(len(weights), math.nan) for metric in _RANKING}
+        areas: dict[object, FloatArray] = {metric: np.full(len(weights), math.nan) for metric in _RANKING}
         for draw, (detected, before) in enumerate(_detections(scores, levels, self._sizes, weights)):
             times = np.repeat(weights[draw], self._sizes)
             gained = np.bincount(level, times[labels], minlength=levels.size)
@@ -225,11 +225,11 @@ class Pieces:
             normal = times.sum() - anomalies
             if normal:
                 false = (before - (hit - gained)) + (detected - hit)
-                found[auc_roc][draw] = 1 - (gained / anomalies * (false / (2 * normal))).sum()
+                areas[auc_roc][draw] = 1 - (gained / anomalies * (false / (2 * normal))).sum()
             sums = _area_sums(gained[reachable].astype(np.float64), reachable, anomalies - hit, detected, before)
             for metric, rule in _PRECISION_RECALL.items():
-                found[metric][draw] = rule.of_sums(*sums)
-        return found
+                areas[metric][draw] = rule.of_sums(*sums)
+        return areas
 
     def _pate_areas(self, weights: IntArray, *, early: Buffers, delay: Buffers) -> dict[AreaRule, Array]:
         """Areas by both rules: every step of an event or a zone adds its weight times how often its piece is drawn."""

@@ -211,11 +211,11 @@ class Evaluation(Result, Mapping[str, float]):
     def rows(self) -> list[dict[str, Any]]:
         """One row per metric; None where there is no number."""
         coverage = None if self.steps is None else self.steps.coverage
-        found = []
+        rows = []
         for metric in self.metrics:
             rule = self.measures.rule(metric) if metric.needs_threshold and not self.given else None
             levels = set(self.thresholds(metric.id))
-            found.append(
+            rows.append(
                 {
                     "metric": metric.id,
                     "value": self.values_by_id[metric.id],
@@ -230,7 +230,7 @@ class Evaluation(Result, Mapping[str, float]):
                     "signature": self.signatures[metric.id],
                 }
             )
-        return found
+        return rows
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of `rows`, by name.

@@ -244,13 +244,13 @@ def evaluate_detectors(detectors: Mapping[str, Sequence[Recording]], measures: M
     """Evaluate several detectors, each with its runs, on the same series; steps are left out for all of them."""
     measures.require_detectors(detectors)
     recordings = iter(leave_out_for_all([run for runs in detectors.values() for run in runs]))
-    found: dict[str, Evaluation] = {}
+    evaluations: dict[str, Evaluation] = {}
     known: dict[tuple[Any, ...], Chance] = {}
     for name, runs in detectors.items():
         result = evaluate_runs([next(recordings) for _ in runs], measures.of_detector(name))
         own = result.random_scores  # which detectors share where they are the same
-        found[name] = result if own is None else replace(result, random_scores=known.setdefault(own.key, own))
-    return EvaluationTable(found)
+        evaluations[name] = result if own is None else replace(result, random_scores=known.setdefault(own.key, own))
+    return EvaluationTable(evaluations)
 
 
 def evaluate_runs(runs: Sequence[Recording], measures: Measures) -> Evaluation:
@@ -286,12 +286,12 @@ def evaluate_runs(runs: Sequence[Recording], measures: Measures) -> Evaluation:
 
 def _failures(by_series: Sequence[Mapping[str, Value]]) -> list[str]:
     """Say which metrics of a user broke on some of the series; those that broke on all have that for a reason."""
-    found = []
+    sentences = []
     for metric in by_series[0]:
         failed = [values[metric].reason for values in by_series if values[metric].failed]
         if 0 < len(failed) < len(by_series):
-            found.append(f"on {len(failed)} of {len(by_series)} series {failed[0]}")
-    return found
+            sentences.append(f"on {len(failed)} of {len(by_series)} series {failed[0]}")
+    return sentences
 
 
 def with_training(recording: Recording, train_scores: npt.ArrayLike | None, measures: Measures) -> Recording:
@@ -327,7 +327,7 @@ def _detector_columns(given: Mapping[str, Any]) -> dict[str, dict[str, Any]] | N
     names = next((list(columns) for columns in by_kind.values() if columns is not None), None)
     if names is None:
         return None
-    found: dict[str, dict[str, Any]] = {name: {} for name in names}
+    by_detector: dict[str, dict[str, Any]] = {name: {} for name in names}
     for kind, columns in by_kind.items():
         if columns is None or list(columns) != names:
             raise ValueError(
@@ -335,8 +335,8 @@ def _detector_columns(given: Mapping[str, Any]) -> dict[str, dict[str, Any]] | N
                 f"{in_words(names)} and {'one without a name' if columns is None else in_words(list(columns))}"
             )
         for name in names:
-            found[name][kind] = columns[name]
-    return found
+            by_detector[name][kind] = columns[name]
+    return by_detector
 
 
 def _named_columns(given: Any, what: str) -> dict[str, Any] | None:

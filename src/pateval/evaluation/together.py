@@ -58,7 +58,7 @@ def values_together(
     places = [place for place, one in enumerate(recordings) if names and _is_ordinary(one)]
     others = measures.only(name for name in measures.ids if name not in names)
     alone = dict.fromkeys(range(len(recordings)), measures) | dict.fromkeys(places, others)
-    found: list[dict[str, Value]] = [
+    by_place: list[dict[str, Value]] = [
         values_of(one, alone[place], keep_going=keep_going) if alone[place].metrics else {}
         for place, one in enumerate(recordings)
     ]
@@ -67,8 +67,8 @@ def values_together(
         series = ShortSeries([recordings[place] for place in block])
         for name in names:
             for place, value in zip(block, series.values(measures.bound[name]), strict=True):
-                found[place][name] = value
-    return [{name: values[name] for name in measures.ids} for values in found]
+                by_place[place][name] = value
+    return [{name: values[name] for name in measures.ids} for values in by_place]
 
 
 def computes_together(measures: Measures) -> bool:

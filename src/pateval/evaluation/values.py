@@ -6,10 +6,10 @@ import math
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,9 @@ from pateval.validation.arrays import (
     without_gaps,
 )
 from pateval.validation.wording import in_words, named_error, one_line
+
+Key = TypeVar("Key")
+Item = TypeVar("Item")
 
 _CHANNELS = "takes one label per step; these labels are steps by channels"
 _NO_CHANNELS = "needs labels of steps by channels; these have one per step"
@@ -122,11 +125,15 @@ def mean_values(several: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
 
 def parts_by_series(runs: Sequence[Recording]) -> dict[object, list[Recording]]:
     """All runs of a detector on each of its series, by the name or the place of the series."""
-    found: dict[object, list[Recording]] = {}
-    for run in runs:
-        for place, part in enumerate(run.parts()):
-            found.setdefault(part.names or place, []).append(part)
-    return found
+    return grouped((part.names or place, part) for run in runs for place, part in enumerate(run.parts()))
+
+
+def grouped(pairs: Iterable[tuple[Key, Item]]) -> dict[Key, list[Item]]:
+    """Items by their keys, in the order in which these come."""
+    groups: dict[Key, list[Item]] = {}
+    for key, item in pairs:
+        groups.setdefault(key, []).append(item)
+    return groups
 
 
 def defined_mean(values: npt.ArrayLike, axis: int = 0) -> npt.NDArray[np.float64]:
@@ -149,9 +156,9 @@ def with_predictions(runs: Sequence[Recording]) -> list[Recording]:
     scores = [run.scores for run in runs if run.scores is not None and run.predictions is None]
     if len(scores) < len(runs):
         return list(runs)
-    found = np.concatenate(scores)
-    zeros, ones, gaps = (int(np.count_nonzero(are)) for are in (found == 0, found == 1, np.isnan(found)))
-    if not zeros or not ones or zeros + ones + gaps < found.size:
+    every = np.concatenate(scores)
+    zeros, ones, gaps = (int(np.count_nonzero(are)) for are in (every == 0, every == 1, np.isnan(every)))
+    if not zeros or not ones or zeros + ones + gaps < every.size:
         return list(runs)
     return [replace(run, predictions=np.equal(cast(FloatArray, run.scores), 1)) for run in runs]
 
