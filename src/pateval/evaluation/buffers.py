@@ -154,20 +154,9 @@ class EventSpacing:
         gap = int(np.median(gaps)) if gaps.size else None
         bounds = typical, period, None if gap is None else gap // 2
         suggested = max(1, min(bound for bound in bounds if bound is not None))
-        return cls(
-            series,
-            steps,
-            len(events),
-            int(lengths.min()),
-            typical,
-            int(lengths.max()),
-            gap,
-            shown,
-            hole,
-            period,
-            suggested,
-            None if interval is None else round_duration(suggested * interval),
-        )
+        in_time = None if interval is None else round_duration(suggested * interval)
+        sizes = int(lengths.min()), typical, int(lengths.max()), gap
+        return cls(series, steps, len(events), *sizes, shown, hole, period, suggested, in_time)
 
     def exceeded_by(self, length: int | str) -> dict[str, int]:
         """What a buffer is longer than, in steps: the typical event, the gap between events, both or neither.

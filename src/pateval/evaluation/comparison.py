@@ -425,24 +425,16 @@ def _row(
     if not math.isnan(low):
         beyond = (low > _TIE) - (high < -_TIE)
         better = TIE if not beyond else names[0] if sign * beyond > 0 else names[1]
-    difference = whole[0].value - whole[1].value
+    first, second = (value.value for value in whole)
+    difference = first - second
     if several:
         difference = float(differences.mean()) if differences.size else math.nan
+    by_sign = gains > _TIE, np.abs(gains) <= _TIE, gains < -_TIE
+    wins, ties, losses = (int(np.count_nonzero(are)) for are in by_sign)
+    reason = next((value.reason for value in whole if value.reason), "")
+    test = (float(signed_ranks(gains[None])[0][0]), power_of(gains)) if several and gains.size else ()
     return MetricDifference(
-        metric.id,
-        label,
-        whole[0].value,
-        whole[1].value,
-        difference,
-        low,
-        high,
-        int(np.count_nonzero(gains > _TIE)),
-        int(np.count_nonzero(np.abs(gains) <= _TIE)),
-        int(np.count_nonzero(gains < -_TIE)),
-        better,
-        gains.size,
-        next((value.reason for value in whole if value.reason), ""),
-        *((float(signed_ranks(gains[None])[0][0]), power_of(gains)) if several and gains.size else ()),
+        metric.id, label, first, second, difference, low, high, wins, ties, losses, better, gains.size, reason, *test
     )
 
 

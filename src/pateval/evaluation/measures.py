@@ -283,7 +283,9 @@ class Bound:
 def _bound(metric: Metric, early: Any, delay: Any, window: Any, threshold: float | str) -> Bound:
     lengths = {"early": early, "delay": delay, "window": window}
     options = metric.effective_options(lengths)
-    work_options, in_time = metric.compute_options(options), metric.durations(options)
+    work_options, in_time, kinds = metric.compute_options(options), metric.durations(options), metric.kinds.items()
+    units = {name: options[name] for name, kind in kinds if kind.is_unit and options[name] is not None}
+    by_clock = {name: kind.on_clock for name, kind in kinds if kind.on_clock is not None and options[name] is None}
     rule = threshold_rule(threshold if metric.threshold is None else metric.threshold)
     predictions_key: object = rule.signature
     if rule.kind == BEST and metric.needs_threshold:
@@ -293,13 +295,9 @@ def _bound(metric: Metric, early: Any, delay: Any, window: Any, threshold: float
         metric,
         options,
         in_time,
-        {name: options[name] for name, kind in metric.kinds.items() if kind.is_unit and options[name] is not None},
+        units,
         {} if metric.on_clock else in_time,
-        {
-            name: kind.on_clock
-            for name, kind in metric.kinds.items()
-            if kind.on_clock is not None and options[name] is None
-        },
+        by_clock,
         work_options,
         (metric.computation, repr(work_options)),
         getattr(metric.computation, "unchecked", metric.computation),

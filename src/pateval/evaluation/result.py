@@ -210,27 +210,23 @@ class Evaluation(Result, Mapping[str, float]):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per metric; None where there is no number."""
-        coverage = None if self.steps is None else self.steps.coverage
-        rows = []
-        for metric in self.metrics:
-            rule = self.measures.rule(metric) if metric.needs_threshold and not self.given else None
-            levels = set(self.thresholds(metric.id))
-            rows.append(
-                {
-                    "metric": metric.id,
-                    "value": self.values_by_id[metric.id],
-                    "reason": self.reasons.get(metric.id),
-                    "chance": self.chance.get(metric.id),
-                    "above_chance": self.is_above_chance(metric.id),
-                    "threshold": next(iter(levels)) if len(levels) == 1 else None,
-                    "threshold_rule": None if rule is None else rule.description,
-                    "series": self.series,
-                    "defined_on": self.defined_on(metric.id),
-                    "coverage": coverage,
-                    "signature": self.signatures[metric.id],
-                }
-            )
-        return rows
+        return [self._row(metric) for metric in self.metrics]
+
+    def _row(self, metric: Metric) -> dict[str, Any]:
+        is_cut, levels = metric.needs_threshold and not self.given, set(self.thresholds(metric.id))
+        return {
+            "metric": metric.id,
+            "value": self.values_by_id[metric.id],
+            "reason": self.reasons.get(metric.id),
+            "chance": self.chance.get(metric.id),
+            "above_chance": self.is_above_chance(metric.id),
+            "threshold": levels.pop() if len(levels) == 1 else None,
+            "threshold_rule": self.measures.rule(metric).description if is_cut else None,
+            "series": self.series,
+            "defined_on": self.defined_on(metric.id),
+            "coverage": None if self.steps is None else self.steps.coverage,
+            "signature": self.signatures[metric.id],
+        }
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of `rows`, by name.
@@ -287,18 +283,16 @@ class Evaluation(Result, Mapping[str, float]):
     def _repr_html_(self) -> str:
         from pateval.output.html import FragmentTable, fragment
 
-        columns = ["metric", "value", *(["chance"] if self.chance else []), *(["why"] if self.reasons else [])]
-        rows = [
-            [
-                self.label(metric),
-                f"{value:.4f}{self.mark(metric)}" if metric not in self.reasons else "-",
-                *([self.chance.get(metric)] if self.chance else []),
-                *([self.reasons.get(metric, "")] if self.reasons else []),
-            ]
-            for metric, value in self.items()
-        ]
+        values = {metric: f"{value:.4f}{self.mark(metric)}" for metric, value in self.items()}
+        columns: dict[str, list[Any]] = {"metric": list(map(self.label, self))}
+        columns["value"] = ["-" if metric in self.reasons else value for metric, value in values.items()]
+        if self.chance:
+            columns["chance"] = list(map(self.chance.get, self))
+        if self.reasons:
+            columns["why"] = [self.reasons.get(metric, "") for metric in self]
+        rows = list(map(list, zip(*columns.values(), strict=True)))
         right = [name in ("value", "chance") for name in columns]
-        return fragment(tables=[FragmentTable(columns, rows, right)], lines=self.remarks())
+        return fragment(tables=[FragmentTable(list(columns), rows, right)], lines=self.remarks())
 
     def __repr__(self) -> str:
         width = max(len(self.label(metric)) for metric in self)
