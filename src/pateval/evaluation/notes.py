@@ -26,23 +26,12 @@ def require_clock(measures: Measures, clock: Clock | None) -> None:
         raise ValueError("a duration needs to know the unit of times: pass time_unit, such as time_unit='s'")
 
 
-def circumstances(measures: Measures, parts: Sequence[Recording], *, ignored: bool) -> dict[str, dict[str, Any]]:
-    """Fields ``clock``, ``ignored`` and ``missing`` of each metric's signature, where they apply."""
-    clocks = [part.clock is not None and part.clock.nanoseconds is not None for part in parts]
-    return fields_of_steps(measures, common_interval(parts), clocks, ignored=ignored)
-
-
-def fields_of_steps(
-    measures: Measures, interval: str | None, clocks: Collection[bool], *, ignored: bool
-) -> dict[str, dict[str, Any]]:
-    """What signatures say of steps: how each metric measured time, which options the clock decided, what is left out.
+def clock_fields(measures: Measures, interval: str | None, clocks: Collection[bool]) -> dict[str, dict[str, Any]]:
+    """What a signature says of time: how each metric measured it, and what options are that the clock decided.
 
     ``interval`` is the median one, by which durations became steps; None where it differs from series to series.
     ``clocks`` says of each series whether it has a clock whose unit is known.
     """
-    left_out = {"ignored": "mask"} if ignored else {}
-    if measures.missing != "error":
-        left_out["missing"] = measures.missing
     fields: dict[str, dict[str, Any]] = {}
     for name, bound in measures.bound.items():
         by_clock = bound.by_clock if any(clocks) else {}
@@ -58,8 +47,17 @@ def fields_of_steps(
         for option, length in by_clock.items():
             in_steps = int(bound.metric.kinds[option].none_means)
             fields[name][option] = length if all(clocks) else (length, in_steps)
-        fields[name] |= left_out
     return fields
+
+
+def circumstances(measures: Measures, parts: Sequence[Recording], *, ignored: bool) -> dict[str, dict[str, Any]]:
+    """Fields ``clock``, ``ignored`` and ``missing`` of each metric's signature, where they apply."""
+    left_out = {"ignored": "mask"} if ignored else {}
+    if measures.missing != "error":
+        left_out["missing"] = measures.missing
+    clocks = [part.clock is not None and part.clock.nanoseconds is not None for part in parts]
+    of_time = clock_fields(measures, common_interval(parts), clocks)
+    return {name: {**fields, **left_out} for name, fields in of_time.items()}
 
 
 def lengths_in_steps(measures: Measures, parts: Sequence[Recording]) -> dict[str, dict[str, list[int]]]:

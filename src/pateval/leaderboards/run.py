@@ -18,7 +18,7 @@ from pateval.catalog import GROUPS, MetricLike, default_rank_by
 from pateval.catalog.metric import ORACLE
 from pateval.evaluation.files import ScoredFiles, binary_detectors, binary_note
 from pateval.evaluation.measures import CHANCE_DRAWS, Measures, Threshold
-from pateval.evaluation.notes import fields_of_steps
+from pateval.evaluation.notes import clock_fields
 from pateval.evaluation.run import evaluate_detectors
 from pateval.io import Reading, TableError
 from pateval.io.plan import DEFAULT_LABEL, DEFAULT_SCORE, Plan, make_plan
@@ -391,10 +391,12 @@ def _signatures(
     """
     measures = settings.measures
     is_masked = any(layout.ignore or layout.ignored for layout in plan.layouts)
+    steps: dict[str, Any] = {"ignored": "mask"} if is_masked else {}
+    steps |= {"missing": measures.missing} if measures.missing != "error" else {}
 
     def of(own: Measures, given: bool) -> dict[str, str]:
-        fields = fields_of_steps(own, None, clocks, ignored=is_masked)
-        return {metric.id: own.signature(metric, given=given, **fields[metric.id]) for metric in own.metrics}
+        fields = clock_fields(own, None, clocks)
+        return {metric.id: own.signature(metric, given=given, **(steps | fields[metric.id])) for metric in own.metrics}
 
     special = dict.fromkeys([*dict(measures.thresholds), *sorted(binary)])
     own = {name: of(measures.of_detector(name), name in binary) for name in special}
