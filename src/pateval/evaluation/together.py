@@ -97,11 +97,8 @@ def _is_computed_here(bound: Bound) -> bool:
         return VARIANTS[options["variant"]].positives_follow and str(metric.part).endswith("pr") and has_widths
     if metric.needs_threshold:
         is_swept = bound.rule.kind == ORACLE or (bound.rule.kind == BEST and searched(metric).sweep in _SWEEPS)
-        return (
-            metric.computation in _COUNTS
-            and is_swept
-            and (metric.function is not pate_f1 or _has_plain_buffers(options))
-        )
+        has_buffers = metric.function is not pate_f1 or _has_plain_buffers(options)
+        return metric.computation in _COUNTS and is_swept and has_buffers
     return metric.computation in _ON_SCORES
 
 
@@ -193,12 +190,9 @@ class ShortSeries:
         flagged = self.predicted(sweep_point if bound.rule.kind == ORACLE else searched(metric).sweep)
         counts = _COUNTS[metric.computation](self, flagged, **options)
         value_of = metric.computation.counts[1]  # type: ignore[attr-defined]  # declared by `adds_up`
-        return [
-            Value(metric.read(value_of(*row), bound.options), threshold=threshold, flagged=number)
-            for row, threshold, number in zip(
-                np.transpose(counts).tolist(), flagged.thresholds.tolist(), flagged.numbers.tolist(), strict=True
-            )
-        ]
+        values = [metric.read(value_of(*row), bound.options) for row in np.transpose(counts).tolist()]
+        cuts = zip(values, flagged.thresholds.tolist(), flagged.numbers.tolist(), strict=True)
+        return [Value(value, threshold=threshold, flagged=number) for value, threshold, number in cuts]
 
     def predicted(self, sweep: object) -> Flagged:
         """Predictions at the threshold that a sweep finds: the highest with the best F1."""
