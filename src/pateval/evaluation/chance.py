@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,6 +18,8 @@ from pateval.evaluation.values import Value, mean_value
 from pateval.time.timelines import Recording
 from pateval.validation.arrays import BoolArray, FloatArray
 
+Parts = list[list[tuple[Recording, dict[str, Value]]]]  # each series, and each run on it, with the detector's values
+
 
 @dataclass(frozen=True, eq=False)
 class Chance:
@@ -25,16 +28,13 @@ class Chance:
     Several draws cost several times what a detector does, and most evaluations are asked for a few values only.
     """
 
-    parts: list[list[tuple[Recording, dict[str, Value]]]]  # each series, and each run on it, with the detector's values
+    parts: Parts
     measures: Measures
 
     @classmethod
-    def of(
-        cls, parts: Sequence[Sequence[Recording]], found: Sequence[Sequence[dict[str, Value]]], measures: Measures
-    ) -> Chance:
+    def of(cls, parts: Parts, measures: Measures) -> Chance:
         """Keep what chance needs of each series and run, in copies: callers may change their arrays meanwhile."""
-        pairs = [list(zip(runs, values, strict=True)) for runs, values in zip(parts, found, strict=True)]
-        kept = [[(_copied(part), values) for part, values in runs if not part.is_mostly_missing] for runs in pairs]
+        kept = [[(_copied(part), values) for part, values in runs if not part.is_mostly_missing] for runs in parts]
         return cls(kept, measures)
 
     @cached_property
@@ -61,17 +61,10 @@ class Chance:
 
 
 def _copied(recording: Recording) -> Recording:
-    clock, predictions, left_out = recording.clock, recording.predictions, recording.is_left_out
-    return replace(
-        recording,
-        labels=recording.labels.copy(),
-        predictions=None if predictions is None else predictions.copy(),
-        clock=None if clock is None else replace(clock, times=clock.times.copy()),
-        ignore=None if left_out is None else left_out.copy(),
-        absent=None,
-        of_others=None,
-        training=(),
-    )
+    clock = None if recording.clock is None else replace(recording.clock, times=recording.clock.times.copy())
+    predictions, left_out = copy(recording.predictions), copy(recording.is_left_out)
+    kept = replace(recording, labels=copy(recording.labels), predictions=predictions, clock=clock, ignore=left_out)
+    return replace(kept, absent=None, of_others=None, training=())
 
 
 def chance_of(asked: Sequence[tuple[Recording, Mapping[str, Value]]], measures: Measures) -> list[dict[str, Value]]:

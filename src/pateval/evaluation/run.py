@@ -261,10 +261,10 @@ def evaluate_runs(runs: Sequence[Recording], measures: Measures) -> Evaluation:
     runs = with_predictions(runs)
     parts = [runs] if measures.pooled else list(parts_by_series(runs).values())
     seconds: dict[str, float] = {}
-    by_run = [[values_of(part, measures, seconds=seconds) for part in several] for several in parts]
-    by_series = [mean_values(several) for several in by_run]
+    judged = [[(part, values_of(part, measures, seconds=seconds)) for part in several] for several in parts]
+    by_series = [mean_values([values for _, values in several]) for several in judged]
     means = mean_values(by_series)
-    judged = [part for several in parts for part in several if not part.is_mostly_missing]
+    scored = [part for several in parts for part in several if not part.is_mostly_missing]
     values = {metric: mean.value for metric, mean in means.items()}
     taken = [BINARY] if runs[0].predictions is not None and not given and measures.needs_predictions else []
     return Evaluation(
@@ -278,9 +278,9 @@ def evaluate_runs(runs: Sequence[Recording], measures: Measures) -> Evaluation:
         notes=(*taken, *notes_on(runs[0], measures, values), *_failures(by_series)),
         seconds=seconds,
         steps=runs[0].counts,
-        circumstances=circumstances(measures, judged, ignored=any(run.ignore is not None for run in runs)),
-        lengths_in_steps=lengths_in_steps(measures, judged),
-        random_scores=Chance.of(parts, by_run, measures) if measures.chance else None,
+        circumstances=circumstances(measures, scored, ignored=any(run.ignore is not None for run in runs)),
+        lengths_in_steps=lengths_in_steps(measures, scored),
+        random_scores=Chance.of(judged, measures) if measures.chance else None,
     )
 
 
