@@ -22,7 +22,7 @@ from pateval.catalog.metric import ORACLE, Metric
 from pateval.evaluation.bootstrap import percentile_limits
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.together import values_together
-from pateval.evaluation.values import Sample, Value, values_of
+from pateval.evaluation.values import Sample, Value, grouped, values_of
 from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule, precision_recall_sums
 from pateval.kernels.soft_labels import (
     VARIANTS,
@@ -114,16 +114,13 @@ class Pieces:
 
     def values(self) -> list[dict[str, Value]]:
         """Values on each piece, a series of its own."""
-        groups: dict[int, tuple[Recording, list[Metric]]] = {}
-        for metric in self._measures.metrics:
-            recording = self._judged(metric)
-            groups.setdefault(id(recording), (recording, []))[1].append(metric)
-        found: list[dict[str, Value]] = [{} for _ in self._limits]
-        for recording, metrics in groups.values():
+        by_piece: list[dict[str, Value]] = [{} for _ in self._limits]
+        for metrics in grouped((id(self._judged(metric)), metric) for metric in self._measures.metrics).values():
+            recording = self._judged(metrics[0])
             parts = [recording.part(limit) for limit in self._limits]
-            for values, more in zip(found, values_together(parts, self._only(recording, metrics)), strict=True):
+            for values, more in zip(by_piece, values_together(parts, self._only(recording, metrics)), strict=True):
                 values |= more
-        return found
+        return by_piece
 
     def drawn(self, weights: IntArray, tell: Callable[[int, int], None] = lambda *_: None) -> dict[str, FloatArray]:
         """Values on draws, given how often each piece (column) is in each draw (row); NaN where undefined.
