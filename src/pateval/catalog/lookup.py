@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pateval.catalog.metric import FIELDS, GLOBAL_OPTIONS, KINDS, RESERVED_KEYS, Metric, as_float, attribute_of
+from pateval.catalog.metric import FIELDS, GLOBAL_OPTIONS, KINDS, RESERVED_KEYS, Metric, attribute_of
 from pateval.catalog.option_text import read_id, split_outside_brackets
 from pateval.catalog.table import all_metrics, catalogue
 from pateval.validation.arrays import choice, flag, positive_integer
@@ -300,8 +300,8 @@ def define_metric(
         function=function,
         field=None,
         takes=choice(takes, "takes", KINDS),
-        low=as_float(low),
-        high=as_float(high),
+        low=_as_float(low),
+        high=_as_float(high),
         higher_is_better=flag(higher_is_better, f"higher_is_better of metric {id}"),
         pools=flag(pools, f"pools of metric {id}"),
         definition=positive_integer(definition, "definition"),
@@ -311,6 +311,14 @@ def define_metric(
     )
     _check_options(metric)
     return metric if field is None else metric.with_field(field)
+
+
+def _as_float(bound: float) -> float:
+    """A bound that is too large for a float is none."""
+    try:
+        return float(bound)
+    except OverflowError:
+        return math.inf if bound > 0 else -math.inf
 
 
 def parameter_names(function: Callable[..., Any]) -> list[str]:

@@ -340,7 +340,9 @@ class Metric:
         try:
             if isinstance(number, (str, bytes, bytearray)):
                 raise TypeError("text is no number, even where Python could read one in it")
-            value = as_float(number)
+            value = float(number)
+        except OverflowError:  # an integer beyond all floats
+            value = math.inf if number > 0 else -math.inf
         except (TypeError, ValueError):
             raise TypeError(
                 f"the metric {self.id} must return a number or a PRF; it returned {in_words(result)}"
@@ -371,14 +373,6 @@ class Metric:
         if isinstance(value, tuple):
             return _sorted(value) if isinstance(self.parameters[name], tuple) else max(value, key=length_order)
         return value
-
-
-def as_float(number: Any) -> float:
-    """A number as a float; an integer beyond all floats is infinite."""
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
 
 
 def attribute_of(item: Any, name: str) -> Any:
