@@ -266,6 +266,7 @@ def evaluate_runs(runs: Sequence[Recording], measures: Measures) -> Evaluation:
     means = mean_values(by_series)
     scored = [part for several in parts for part in several if not part.is_mostly_missing]
     values = {metric: mean.value for metric, mean in means.items()}
+    failures, is_masked = _failures(by_series), any(run.ignore is not None for run in runs)
     taken = [BINARY] if runs[0].predictions is not None and not given and measures.needs_predictions else []
     return Evaluation(
         values,
@@ -275,10 +276,10 @@ def evaluate_runs(runs: Sequence[Recording], measures: Measures) -> Evaluation:
         series=runs[0].timeline.starts.size if measures.pooled else len(parts),
         runs=len(runs),
         given=runs[0].predictions is not None,
-        notes=(*taken, *notes_on(runs[0], measures, values), *_failures(by_series)),
+        notes=(*taken, *notes_on(runs[0], measures, values), *failures),
         seconds=seconds,
         steps=runs[0].counts,
-        circumstances=circumstances(measures, scored, ignored=any(run.ignore is not None for run in runs)),
+        circumstances=circumstances(measures, scored, ignored=is_masked),
         lengths_in_steps=lengths_in_steps(measures, scored),
         random_scores=Chance.of(judged, measures) if measures.chance else None,
     )
@@ -287,7 +288,7 @@ def evaluate_runs(runs: Sequence[Recording], measures: Measures) -> Evaluation:
 def _failures(by_series: Sequence[Mapping[str, Value]]) -> list[str]:
     """Say which metrics of a user broke on some of the series; those that broke on all have that for a reason."""
     sentences = []
-    for metric in by_series[0]:
+    for metric in by_series[0] if len(by_series) > 1 else ():
         failed = [values[metric].reason for values in by_series if values[metric].failed]
         if 0 < len(failed) < len(by_series):
             sentences.append(f"on {len(failed)} of {len(by_series)} series {failed[0]}")
