@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
 from typing import Any, cast
@@ -76,8 +76,8 @@ def draw_pieces(pieces: int, draws: int, seed: int) -> IntArray:
     return np.array(drawn, dtype=np.intp).reshape(draws, pieces)
 
 
-def _drawn(limits: list[slice], times: IntArray) -> list[slice]:
-    """The pieces of one draw, in the order of time: none that ends in an event comes before one that begins with it."""
+def _drawn(limits: Iterable[slice], times: IntArray) -> list[slice]:
+    """The pieces of one draw, in the order of time, so that an event at the end never meets one at the start."""
     return [limit for limit, number in zip(limits, times, strict=True) for _ in range(number)]
 
 
