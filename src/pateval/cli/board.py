@@ -174,9 +174,9 @@ def _computed(
         if base is not None:
             board = grow(base, files, reading, metrics=metrics, cache=cache, **others)
         else:
-            how: Given = {"cache": cache, "event_draws": event_draws, "doubt": doubt}
+            how: Given = {"cache": cache, "event_draws": event_draws, "doubt": doubt, "rank_by": rank_by}
             settings = Settings.of(Measures.of(**parameters), is_named=options.names_metrics(metrics), **how)
-            board = make_board(files, reading, settings, rank_by=rank_by, **others)
+            board = make_board(files, reading, settings, **others)
     tell_all((*board.failures, *board.warnings))
     return board
 

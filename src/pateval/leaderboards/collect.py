@@ -31,33 +31,30 @@ from pateval.time.timelines import StepCounts
 from pateval.validation.arrays import BoolArray
 from pateval.worker_pool import MOST_IN_FLIGHT, WorkerPool
 
-_ChanceKey = tuple[str, tuple[str, ...]]  # what tells the steps apart, and the metrics whose chance hangs on them alone
+_ChanceKey = tuple[str, tuple[str, ...]]  # of steps, or of one job; and the metrics whose chance hangs on them alone
 _LINES_PER_FILE = 20  # most series of one file that are named in the failures
 _MOST_CARRYING_BATCHES_IN_FLIGHT = 32
+# What is known of a job beside its values; labels and clock are numbers of digests, -1 where they are not known.
+_OF_JOB = {"digest": "S32", "labels": "i4", "clock": "i4", "coarse": "?", "seconds": "f8", "done": "?", "computed": "?"}
 
 
 class Work:
     """Batches go out to workers, with what is known from all files; results go to collector, files and progress."""
 
     def __init__(
-        self,
-        collector: Collector,
-        partial: PartialScores,
-        binary: frozenset[str],
-        keep_going: bool,
-        report: Report,
+        self, collector: Collector, partial: PartialScores, binary: frozenset[str], keep_going: bool, report: Report
     ) -> None:
         self._collector, self._partial, self._keep_going, self._report = collector, partial, keep_going, report
         self._done: Counter[str] = Counter()
         self._not_kept: Counter[str] = Counter()
-        jobs = collector.plan.jobs
+        jobs = self._jobs = collector.plan.jobs
         self._binary = np.isin(jobs.detector_code, [d for d, name in enumerate(jobs.detectors) if name in binary])
         first = np.unique(jobs.series_code, return_index=True)[1].tolist()
         self._first = frozenset(job for job in first if jobs.series[jobs.series_code[job]] not in collector.donors)
 
     def look_for_missing(self, batches: Iterable[Batch], settings: Settings, pool: WorkerPool) -> None:
         """Find the steps at which a detector of a series has no score, which are left out for all of them."""
-        jobs, absent = self._collector.plan.jobs, self._collector.absent
+        jobs, absent = self._jobs, self._collector.absent
         known = self._left_out_before()
         for results in self._results((replace(batch, purpose=LOOK) for batch in batches), settings, pool):
             for result in results:
@@ -77,7 +74,7 @@ class Work:
 
     def _left_out_before(self) -> dict[tuple[int, int], BoolArray]:
         """What is left out of the series that the board has which this is put beside; nothing may be added to it."""
-        base, series = self._collector.base, self._collector.plan.series
+        base, series = self._collector.base, self._jobs.series
         known = {}
         for row in () if base is None else rows_of(base.series_table):
             if row["series"] in series:
@@ -88,7 +85,7 @@ class Work:
 
     def compute(self, batches: Iterable[Batch], settings: Settings, pool: WorkerPool) -> None:
         """Compute all batches, and hand on every result as it comes."""
-        jobs = len(self._collector.plan.jobs)
+        jobs = len(self._jobs)
         if not self._done[SCORES]:
             self._report(SCORES, 0, jobs)
         for results in self._results(map(self._with_what_is_known, batches), settings, pool):
@@ -114,13 +111,10 @@ class Work:
     def _with_what_is_known(self, batch: Batch) -> Batch:
         """Tell a batch what is known of its jobs from all files."""
         numbers = [job.number for job in batch.jobs]
-        codes, steps = self._collector.plan.jobs.series_code, self._collector.plan.jobs.steps
-        keys = {number: (int(codes[number]), int(steps[number])) for number in numbers}
+        left_out = ((number, self._collector.left_out(number)) for number in numbers)
         return replace(
             batch,
-            left_out={
-                n: np.packbits(self._collector.absent[key]) for n, key in keys.items() if key in self._collector.absent
-            },
+            left_out={number: np.packbits(steps) for number, steps in left_out if steps is not None},
             binary=frozenset(number for number in numbers if self._binary[number]),
             first=self._first.intersection(numbers),
         )
@@ -154,75 +148,78 @@ class Collector:
         self.entries = Entries.of(jobs.detector_code, jobs.run_code, jobs.runs)
         shape = (len(self.entries.names), len(jobs.series))
         self._moved = np.full((*shape, len(settings.doubt_metrics), settings.doubt_draws), np.nan)
-        self._limits: dict[tuple[int, str], Interval] = {}
         self._values = np.full((*shape, len(self._metrics)), np.nan)
         self._codes: npt.NDArray[np.integer] = np.zeros(self._values.shape, dtype=np.int16)
         self._texts: dict[str, int] = {"": 0}
-        self._is_done, self._is_computed, self._is_coarse = np.zeros((3, len(jobs)), dtype=np.bool_)
-        self._seconds = np.zeros(len(jobs))
-        self._contents = np.zeros(len(jobs), dtype="S32")
-        # A number for each distinct labels and clock, -1 where they are not known.
-        self.labels, self._clocks = np.full((2, len(jobs)), -1, dtype=np.int32)
+        self._columns = {metric: m for m, metric in enumerate(self._metrics)}
+        self._known = np.zeros(len(jobs), dtype=list(_OF_JOB.items()))
+        self._known[["labels", "clock"]] = -1, -1
         self._digests: dict[str, int] = {}
         self.absent: dict[tuple[int, int], BoolArray] = {}  # steps that are left out for all, by series and its length
         self._levels: dict[_ChanceKey, FloatArray] = {}
-        self._own_levels: dict[int, dict[str, float]] = {}
         self._chance_keys: dict[int, dict[_ChanceKey, None]] = {}
-        self._columns = {metric: m for m, metric in enumerate(self._metrics)}
+        self._limits: dict[int, dict[str, list[float]]] = {}
         self._failed: dict[int, tuple[str, bool]] = {}  # why a job came to nothing, and whether the input is to blame
         self._broken: dict[int, dict[str, str]] = {}  # reason to the first metric that broke for it
-        self.steps: dict[int, StepCounts] = {}  # of jobs of which steps were left out, or scores are missing
-        self.spacings: dict[int, EventSpacing] = {}
+        self._steps: dict[int, StepCounts] = {}  # of jobs of which steps were left out, or scores are missing
+        self._spacings: dict[int, EventSpacing] = {}
+
+    @property
+    def labels(self) -> npt.NDArray[np.int32]:
+        """For each job a number that stands for its labels, -1 where they are not known."""
+        return self._known["labels"]
+
+    def left_out(self, job: int) -> BoolArray | None:
+        """The steps that are left out for all detectors on the series of a job."""
+        jobs = self.plan.jobs
+        return self.absent.get((int(jobs.series_code[job]), int(jobs.steps[job])))
 
     def add(self, result: SeriesResult, metrics: Sequence[str]) -> None:
         """Store the result of one job under these metrics; its other metrics may come with another result."""
-        self._add_chance(result, metrics)
+        job = result.job
+        if result.chance_key:
+            self._add_chance(result, metrics)
         if result.purpose == CHANCE:
             return
-        job, jobs = result.job, self.plan.jobs
-        e, s = int(self.entries.of_job[job]), int(jobs.series_code[job])
+        place, known = (self.entries.of_job[job], self.plan.jobs.series_code[job]), self._known[job]
         for metric, value in result.values.items():
             m = self._columns[metric]
-            self._values[e, s, m] = value.value
+            self._values[*place, m] = value.value
             if value.reason:
-                self._codes[e, s, m] = self._code(f"failed: {value.reason}" if value.failed else value.reason)
+                self._codes[*place, m] = self._code(f"failed: {value.reason}" if value.failed else value.reason)
             if value.failed:
                 self._broken.setdefault(job, {}).setdefault(value.reason, metric)
         if result.failure:
             self._failed[job] = result.failure, result.bad_input
             code = self._code(result.failure)
-            self._codes[e, s, [self._columns[metric] for metric in metrics]] = code
+            self._codes[*place, [self._columns[metric] for metric in metrics]] = code
         else:
-            self.labels[job] = self._digests.setdefault(result.labels, len(self._digests))
-            self._clocks[job] = self._digests.setdefault(result.clock, len(self._digests))
-            self._contents[job] = result.content.encode()
-        self._is_done[job], self._is_coarse[job] = True, result.coarse
+            known["labels"] = self._digests.setdefault(result.labels, len(self._digests))
+            known["clock"] = self._digests.setdefault(result.clock, len(self._digests))
+            known["digest"] = result.content.encode()
+        known["done"], known["coarse"] = True, result.coarse
+        known["computed"] |= result.computed
+        known["seconds"] += result.seconds
         if result.steps is not None:
-            self.steps[job] = result.steps
+            self._steps[job] = result.steps
         if result.spacing is not None:
-            self.spacings[job] = result.spacing
-        self._is_computed[job] |= result.computed
-        self._seconds[job] += result.seconds
-        for metric, limits in result.limits.items():
-            self._limits[job, metric] = Interval(*limits)
+            self._spacings[job] = result.spacing
+        if result.limits:
+            self._limits.setdefault(job, {}).update(result.limits)
         for metric, values in result.doubt.items():
-            self._moved[e, s, self._settings.doubt_metrics.index(metric)] = values
+            self._moved[*place, self._settings.doubt_metrics.index(metric)] = values
 
     def _add_chance(self, result: SeriesResult, metrics: Sequence[str]) -> None:
         """What random scores reach on the steps is that of all jobs with the same steps; the rest is the job's own.
 
         Where chance of a metric hangs on one detector and not on another, only the other can tell what is shared.
         """
-        if not result.chance_key:
-            return
-        key = result.chance_key, tuple(metric for metric in metrics if metric not in result.own_chance)
-        self._chance_keys.setdefault(result.job, {})[key] = None
-        for metric, level in result.chance.items():
-            if metric in result.own_chance:
-                self._own_levels.setdefault(result.job, {})[metric] = level
-            else:
+        shared = tuple(metric for metric in metrics if metric not in result.own_chance)
+        for key in ((result.chance_key, shared), (str(result.job), result.own_chance)):
+            self._chance_keys.setdefault(result.job, {})[key] = None
+            for metric in result.chance.keys() & key[1]:
                 levels = self._levels.setdefault(key, np.full(len(self._metrics), np.nan))
-                levels[self._columns[metric]] = level
+                levels[self._columns[metric]] = result.chance[metric]
 
     def without_chance(self) -> list[int]:
         """Return one job for each of the steps on which it is not known yet what random scores reach."""
@@ -263,24 +260,26 @@ class Collector:
 
     def counts(self) -> dict[str, int]:
         """How many jobs were computed, came from the cache, and failed."""
-        failed, computed = len(self._failed), int(self._is_computed.sum())
-        return {"computed": computed, "from_cache": int(self._is_done.sum()) - computed - failed, "failed": failed}
+        done, computed, failed = int(self._known["done"].sum()), int(self._known["computed"].sum()), len(self._failed)
+        return {"computed": computed, "from_cache": done - computed - failed, "failed": failed}
 
     def clocks(self) -> list[bool]:
         """Tell of each series of more than one step whether it has a clock whose unit is known."""
         before = [] if self.base is None else spacings_of(self.base.series_table)
-        every = (*before, *self.spacings.values())
+        every = (*before, *self._spacings.values())
         return [spacing.interval is not None for spacing in every if spacing.steps > 1]
 
-    def board(
-        self, rank_by: str, signatures: Mapping[str, str], own_signatures: Mapping[str, Mapping[str, str]]
-    ) -> Leaderboard:
+    def board(self, signatures: Mapping[str, str], own_signatures: Mapping[str, Mapping[str, str]]) -> Leaderboard:
         """Put the leaderboard together."""
         jobs, settings = self.plan.jobs, self._settings
         texts = number_reasons(self._codes, list(self._texts))
-        runs = RunTable(self.entries, self._values, self._by_place(self._is_done, False), self._codes)
+        runs = RunTable(self.entries, self._values, self._by_place(self._known["done"], False), self._codes)
         values, is_there, reasons = runs.of_detectors()
         facts = {metric.id: MetricFacts.of(metric) for metric in settings.metrics}
+        doubt = None
+        if settings.doubt:
+            moved = self.entries.mean(self._moved)
+            doubt = LabelDoubt.on_board(settings.doubt, jobs.detectors, settings.doubt_metrics, moved, values, facts)
         return Leaderboard(
             jobs.detectors,
             jobs.series,
@@ -290,7 +289,7 @@ class Collector:
             reasons,
             texts,
             facts,
-            rank_by=rank_by,
+            rank_by=settings.rank_by,
             signatures=signatures,
             own_signatures=own_signatures,
             measures=settings.measures,
@@ -298,36 +297,32 @@ class Collector:
             coverage=self._coverage() if settings.measures.missing != "error" else None,
             intervals=self._intervals(),
             runs=runs if self.entries.has_runs else None,
-            doubt=LabelDoubt.on_board(
-                settings.doubt, jobs.detectors, settings.doubt_metrics, self.entries.mean(self._moved), values, facts
-            )
-            if settings.doubt
-            else None,
-            jobs=self._jobs(),
+            doubt=doubt,
+            jobs=self._job_columns(),
             series_table=self._series(),
             plan=self.plan,
             notes=self.plan.notes,
             failures=tuple(self._failures()),
         )
 
-    def _jobs(self) -> dict[str, list[Any]]:
+    def _job_columns(self) -> dict[str, list[Any]]:
         """What is known of each job beside its values, by detector, series and run, as columns."""
         jobs = self.plan.jobs
-        order = np.lexsort((jobs.run_code, jobs.series_code, jobs.detector_code)).tolist()
-        digests = [*self._digests, None]
-        counts = [self.steps.get(job) for job in order]
+        order = np.lexsort((jobs.run_code, jobs.series_code, jobs.detector_code))
+        known, digests = self._known[order], [*self._digests, None]
+        counts = [self._steps.get(job) for job in order.tolist()]
         columns = {
             "detector": [jobs.detectors[code] for code in jobs.detector_code[order].tolist()],
             "series": [jobs.series[code] for code in jobs.series_code[order].tolist()],
             "run": [jobs.runs[code] for code in jobs.run_code[order].tolist()],
             "steps": jobs.steps[order].tolist(),
-            "digest": [text or None for text in self._contents[order].astype(str).tolist()],
-            "labels": [digests[code] for code in self.labels[order].tolist()],
-            "clock": [digests[code] for code in self._clocks[order].tolist()],
-            "coarse": self._is_coarse[order].tolist(),
+            "digest": [text or None for text in known["digest"].astype(str).tolist()],
+            "labels": [digests[code] for code in known["labels"].tolist()],
+            "clock": [digests[code] for code in known["clock"].tolist()],
+            "coarse": known["coarse"].tolist(),
             **{name: [found and getattr(found, name) for found in counts] for name in COUNTS},
-            "seconds": self._seconds[order].round(6).tolist(),
-            "cached": (self._is_done & ~self._is_computed)[order].tolist(),
+            "seconds": known["seconds"].round(6).tolist(),
+            "cached": (known["done"] & ~known["computed"]).tolist(),
         }
         if not self.entries.has_runs:
             del columns["run"]
@@ -336,15 +331,15 @@ class Collector:
     def _series(self) -> dict[str, list[Any]]:
         """What all detectors of a series have in common: digests, left-out steps, events; as columns."""
         jobs, digests = self.plan.jobs, list(self._digests)
-        spacings = {int(jobs.series_code[job]): asdict(spacing) for job, spacing in self.spacings.items()}
+        spacings = {int(jobs.series_code[job]): asdict(spacing) for job, spacing in self._spacings.items()}
         rows = []
         for s, job in sorted(usual_jobs(self.plan, self.labels).items()):
-            left_out = self.absent.get((s, int(jobs.steps[job])))
+            left_out = self.left_out(job)
             common = {
                 "series": jobs.series[s],
                 "recorded": int(jobs.steps[job]),
-                "labels": digests[self.labels[job]],
-                "clock": digests[self._clocks[job]],
+                "labels": digests[self._known[job]["labels"]],
+                "clock": digests[self._known[job]["clock"]],
                 "left_out": None if left_out is None else np.packbits(left_out).tobytes().hex(),
             }
             rows.append(spacings.get(s, {}) | common)
@@ -353,25 +348,25 @@ class Collector:
     def _by_place(self, of_job: npt.NDArray[Any], otherwise: Any) -> npt.NDArray[Any]:
         """What jobs have, runs by series; where nothing was done stands something else."""
         found = np.full(self._values.shape[:2], otherwise, dtype=of_job.dtype)
-        done = self._is_done
+        done = self._known["done"]
         found[self.entries.of_job[done], self.plan.jobs.series_code[done]] = of_job[done]
         return found
 
     def _intervals(self) -> dict[tuple[str, str], Interval]:
         """Return limits over the events of a single series; of several runs, the mean of their limits."""
         jobs = self.plan.jobs
-        found: dict[tuple[str, str], list[Interval]] = {}
-        for job, metric in sorted(self._limits):
-            detector = jobs.detectors[jobs.detector_code[job]]
-            found.setdefault((detector, metric), []).append(self._limits[job, metric])
-        return {key: Interval(*np.mean(limits, axis=0).tolist()) for key, limits in found.items()}
+        by_run: dict[tuple[str, str], list[list[float]]] = {}
+        for job, of_metrics in sorted(self._limits.items()):
+            for metric, limits in of_metrics.items():
+                by_run.setdefault((jobs.detectors[jobs.detector_code[job]], metric), []).append(limits)
+        return {key: Interval(*np.mean(limits, axis=0).tolist()) for key, limits in by_run.items()}
 
     def _coverage(self) -> FloatArray:
         """Share of the steps that were not ignored for which a detector has a score, runs by series."""
-        found = np.ones(len(self.plan.jobs))
-        for job, steps in self.steps.items():
-            found[job] = steps.coverage
-        return self._by_place(found, np.nan)
+        coverage = np.ones(len(self.plan.jobs))
+        for job, steps in self._steps.items():
+            coverage[job] = steps.coverage
+        return self._by_place(coverage, np.nan)
 
     def _code(self, reason: str) -> int:
         code = self._texts.setdefault(reason, len(self._texts))
@@ -381,31 +376,28 @@ class Collector:
 
     def _chance(self) -> ChanceLevels | None:
         """What random scores reach: on the steps, or where it hangs on the detector on those that it predicts."""
-        if not self._levels and not self._own_levels:
+        if not self._levels:
             return None
-        found = np.full(self._values.shape, np.nan)
+        levels = np.full(self._values.shape, np.nan)
         for job, keys in self._chance_keys.items():
-            row = found[self.entries.of_job[job], self.plan.jobs.series_code[job]]
+            row = levels[self.entries.of_job[job], self.plan.jobs.series_code[job]]
             for key in keys:
-                shared = [self._columns[metric] for metric in key[1]]
-                row[shared] = self._levels[key][shared] if key in self._levels else np.nan
-            for metric, level in self._own_levels.get(job, {}).items():
-                row[self._columns[metric]] = level
-        return levels_of(self.entries.mean(found))  # averaged over runs like the values
+                columns = [self._columns[metric] for metric in key[1]]
+                row[columns] = self._levels[key][columns] if key in self._levels else np.nan
+        return levels_of(self.entries.mean(levels))  # averaged over runs like the values
 
     def _failures(self) -> Iterator[str]:
         """One line per file that cannot be used, and per series that failed."""
         yield from self.plan.failures
         bad: dict[str, list[str]] = {}
-        for job in sorted(self._failed):
-            reason, bad_input = self._failed[job]
+        for job, (reason, bad_input) in sorted(self._failed.items()):
             if bad_input:
                 bad.setdefault(self.plan.where(job), []).append(reason)
         for lines in bad.values():
-            yield from lines[: _LINES_PER_FILE - 1]
-            rest = len(lines) - _LINES_PER_FILE
-            for line in lines[_LINES_PER_FILE - 1 : _LINES_PER_FILE]:
-                yield line + (f" (and {rest} more series of this file)" if rest > 0 else "")
+            shown, rest = lines[:_LINES_PER_FILE], len(lines) - _LINES_PER_FILE
+            if rest > 0:
+                shown[-1] += f" (and {rest} more series of this file)"
+            yield from shown
         for job in sorted({*self._failed, *self._broken}):
             reason, bad_input = self._failed.get(job, ("", False))
             broken = [f"{metric} failed: {reason}" for reason, metric in self._broken.get(job, {}).items()]

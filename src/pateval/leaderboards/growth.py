@@ -53,9 +53,9 @@ def add(
                 f"{where}: {metric.id} is of another definition than here ({metric.definition}), {known}; compute the "
                 f"leaderboard again from all files"
             )
-    settings = replace(settings, cache=None if cache is None else os.fspath(cache))
-    rank_by = board.rank_by if board.rank_by in settings.ids else None
-    new = make_board(data, reading, settings, rank_by=rank_by, base=board, overwrite=overwrite, **work)
+    rank_by = board.rank_by if board.rank_by in settings.ids else settings.rank_by
+    settings = replace(settings, rank_by=rank_by, cache=None if cache is None else os.fspath(cache))
+    new = make_board(data, reading, settings, base=board, overwrite=overwrite, **work)
     return merge(board, new, overwrite=overwrite, names=(where, "what is added"))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pateval._version import __version__
-from pateval.catalog import GROUPS, MetricLike, default_rank_by
+from pateval.catalog import GROUPS, MetricLike
 from pateval.catalog.metric import ORACLE
 from pateval.evaluation.files import ScoredFiles, binary_detectors, binary_note
 from pateval.evaluation.measures import CHANCE_DRAWS, Measures, Threshold
@@ -37,7 +37,6 @@ from pateval.leaderboards.tasks import Settings, divided, prepare_worker
 from pateval.output.progress import Report, reporter
 from pateval.time.clocks import Duration
 from pateval.validation.arrays import Buffers, flag
-from pateval.validation.wording import in_words
 from pateval.worker_pool import WorkerPool
 
 EVENT_DRAWS = 200
@@ -206,30 +205,21 @@ def leaderboard(
     said = dict(locals())
     settings = Settings.of(
         Measures.of_keywords(said),
+        rank_by=rank_by,
         is_named=metrics is not None and not (isinstance(metrics, str) and metrics in GROUPS),
         cache=cache,
         event_draws=event_draws,
         doubt=doubt,
         doubt_draws=doubt_draws,
     )
-    reading = Reading(**{one.name: said[one.name] for one in fields(Reading) if one.name in said}, defaults=True)
-    board = make_board(
-        data,
-        reading,
-        settings,
-        rank_by=rank_by,
-        control=control,
-        one_liners=one_liners,
-        executor=executor,
-        workers=workers,
-        output=output,
-        overwrite=overwrite,
-        keep_going=keep_going,
-        progress=progress,
-    )
+    columns = {field.name: said[field.name] for field in fields(Reading) if field.name in said}
+    board = make_board(data, Reading(**columns, defaults=True), settings, **{name: said[name] for name in _OF_WORK})
     if output is not None:
         board.save(output, overwrite=overwrite)
     return board
+
+
+_OF_WORK = ("control", "one_liners", "executor", "workers", "output", "overwrite", "keep_going", "progress")
 
 
 def make_board(
@@ -237,67 +227,45 @@ def make_board(
     reading: Reading,
     settings: Settings,
     *,
-    rank_by: MetricLike | None = None,
     control: str | None = None,
     one_liners: object = None,
     executor: Executor | None = None,
     workers: int | None = None,
-    keep_going: bool = False,
+    output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
+    keep_going: bool = False,
+    progress: bool | Report | None = None,
+    base: Leaderboard | None = None,
     tell: Callable[[str], None] = lambda _line: None,
-    **others: Any,
 ) -> Leaderboard:
     """Read and compute a leaderboard, without writing it; ``tell`` gets the notes of reading before anything else."""
     flag(keep_going, "keep_going")
-    chosen = choose_rank_by(rank_by, settings)
-    if others.get("output") is not None:
-        require_parquet(others["output"])
+    if output is not None:
+        require_parquet(output)
     with WorkerPool(executor, workers, prepare=prepare_worker) as pool:
         plan = make_plan(data, reading, needs_times=settings.measures.needs_times, keep_going=keep_going)
-        beside = one_liner_plan(plan, one_liners, reading, settings.ids, others.get("base"))
+        beside = one_liner_plan(plan, one_liners, reading, settings.ids, base)
         for line in (*plan.notes, *(() if beside is None else beside.notes)):
             tell(line)
         if control is not None:
             known_detector(control, plan.detectors)
-        if (base := others.get("base")) is not None:
-            for sentence in diagnostics.other_series(
-                base, diagnostics.jobs_read(plan, settings.measures, keep_going=keep_going)
-            ):
+        if base is not None:
+            jobs = diagnostics.jobs_read(plan, settings.measures, keep_going=keep_going)
+            for sentence in diagnostics.other_series(base, jobs):
                 raise TableError(f"what is added does not go with the leaderboard: {sentence}")
         # Only now, so that files that cannot be read, or do not belong there, leave nothing behind.
         if settings.cache is not None:
             settings = replace(settings, cache=result_cache.prepare(settings.cache))
-        others |= {"keep_going": keep_going, "overwrite": flag(overwrite, "overwrite")}
-        board = compute(plan, settings, pool=pool, rank_by=chosen, **others)
-        if beside is not None:
-            found = compute_beside(board, beside, settings, pool, others.get("progress"))
+        flag(overwrite, "overwrite")
+        how: dict[str, Any] = {"pool": pool, "progress": progress}
+        board = compute(plan, settings, **how, base=base, output=output, overwrite=overwrite, keep_going=keep_going)
+        if beside is not None:  # on the same steps, with the same chance
+            plainly = replace(settings, measures=replace(settings.measures, thresholds=()), event_draws=0, doubt=0)
+            found = compute(beside, plainly, **how, base=board, overwrite=True, keep_going=True)
             board = with_one_liners(board, found, is_given=one_liners is not None)
     for line in board.notes[len(plan.notes) :]:
         tell(line)
     return board if control is None else board.against(control)
-
-
-def compute_beside(
-    board: Leaderboard, plan: Plan, settings: Settings, pool: WorkerPool, progress: bool | Report | None = None
-) -> Leaderboard:
-    """Evaluate one-liners as the detectors of a board were, on the same steps, with the same chance."""
-    settings = replace(settings, measures=replace(settings.measures, thresholds=()), event_draws=0, doubt=0)
-    how: dict[str, Any] = {"rank_by": board.rank_by, "overwrite": True, "keep_going": True, "progress": progress}
-    return compute(plan, settings, pool=pool, base=board, **how)
-
-
-def choose_rank_by(rank_by: MetricLike | None, settings: Settings) -> str:
-    """Return the metric to rank by, or refuse one that is not computed."""
-    if rank_by is None:
-        return default_rank_by(settings.ids)
-    found = rank_by if isinstance(rank_by, str) else settings.measures.find([rank_by])[0].id
-    found = settings.measures.id_of(found)
-    if found not in settings.ids:
-        raise ValueError(
-            f"rank_by must be one of the metrics computed ({', '.join(settings.ids[:8])}"
-            f"{', ...' if len(settings.ids) > 8 else ''}), so add it to them; got {in_words(rank_by)}"
-        )
-    return found
 
 
 def compute(
@@ -305,7 +273,6 @@ def compute(
     settings: Settings,
     *,
     pool: WorkerPool,
-    rank_by: str = "",
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     keep_going: bool = False,
@@ -321,10 +288,9 @@ def compute(
     """
     started = clock.perf_counter()
     plan = by_name(plan)
-    rank_by = rank_by or default_rank_by(settings.ids)
     measures = settings.measures
     measures.require_detectors([*plan.detectors, *(() if base is None else base.detectors)])
-    settings, skipped = _fitted(settings, plan, rank_by, () if base is None else base.series)
+    settings, skipped = _fitted(settings, plan, () if base is None else base.series)
     if base is not None and not overwrite and settings.ids[0] in base.metrics:
         for sentence in already_there(base, ((job.detector, job.series, job.run) for job in plan.jobs)):
             raise TableError(sentence)
@@ -334,8 +300,8 @@ def compute(
         axes = {"detectors": plan.detectors, "series": [POOLED] if pooled else plan.series, "metrics": settings.ids}
         refuse_other_board(Path(output), settings.record() | axes, rows)  # before anything is computed
     if measures.pooled:
-        board, done = _pooled_board(plan, settings, rank_by), {"computed": len(plan.jobs), "from_cache": 0, "failed": 0}
-        return replace(board, run=run_record(plan, settings, pool, clock.perf_counter() - started, done))
+        board, done = _pooled_board(plan, settings), {"computed": len(plan.jobs), "from_cache": 0, "failed": 0}
+        return replace(board, run=run_record(plan, settings, pool, started, done))
     workers = pool.decide_workers(plan.steps, len(plan.jobs))
     elsewhere, here, notes = divided(settings, pool)
     parts = [part for part in ((elsewhere, pool), (here, WorkerPool(workers=1))) if part[0].metrics]
@@ -352,22 +318,21 @@ def compute(
         collector.take_chance()
         for wanted, where in parts if measures.chance else ():
             work.compute(batches_of(plan, collector.without_chance(), CHANCE), wanted, where)
-    board = collector.board(rank_by, *_signatures(settings, plan, binary, collector.clocks()))
+    board = collector.board(*_signatures(settings, plan, binary, collector.clocks()))
     board = diagnostics.with_checks(board, diagnostics.label_differences(plan, collector.labels), measures)
     left_out = diagnostics.left_out_lines(board.jobs, measures.missing)
     return replace(
         board,
         notes=(*board.notes, *notes, *binary_note(binary), *left_out, *skipped),
         warnings=(*board.warnings, *work.cache_errors(), *partial.warnings),
-        run=run_record(plan, settings, pool, clock.perf_counter() - started, collector.counts()),
+        run=run_record(plan, settings, pool, started, collector.counts()),
     )
 
 
-def _fitted(settings: Settings, plan: Plan, rank_by: str, others: Sequence[str] = ()) -> tuple[Settings, list[str]]:
-    """Decide what depends on the number of series and detectors, and on the metric that ranks, with notes on it.
+def _fitted(settings: Settings, plan: Plan, others: Sequence[str]) -> tuple[Settings, list[str]]:
+    """Decide what depends on the number of series, with ``others``, and of detectors, with notes on it.
 
-    There are the series of the plan, and ``others``. Limits over events are for a single series; labels are doubted for
-    the metric that ranks and those that were named.
+    Limits over events are for a single series; labels are doubted for the metric that ranks and those that were named.
     """
     draws, notes = EVENT_DRAWS if settings.event_draws is None else settings.event_draws, []
     if not settings.measures.pooled:
@@ -377,7 +342,7 @@ def _fitted(settings: Settings, plan: Plan, rank_by: str, others: Sequence[str] 
             asking = f"event_draws={draws} (--event-draws {draws}) computes them"
             notes = [f"no limits over events for as many as {len(plan.detectors):,} detectors: {asking}"]
             draws = 0
-        doubted = tuple(dict.fromkeys((rank_by, *settings.doubt_metrics))) if settings.doubt else ()
+        doubted = tuple(dict.fromkeys((settings.rank_by, *settings.doubt_metrics))) if settings.doubt else ()
         settings = replace(settings, doubt_metrics=doubted, doubt_draws=settings.doubt_draws if doubted else 0)
     return replace(settings, event_draws=draws), notes
 
@@ -403,7 +368,7 @@ def _signatures(
     return of(measures, False), own
 
 
-def _pooled_board(plan: Plan, settings: Settings, rank_by: str) -> Leaderboard:
+def _pooled_board(plan: Plan, settings: Settings) -> Leaderboard:
     """A board whose values go over all steps of a detector's series taken for one sample."""
     recordings = ScoredFiles.read(plan, settings.measures).detectors()
     table = evaluate_detectors(recordings, settings.measures)
@@ -418,7 +383,7 @@ def _pooled_board(plan: Plan, settings: Settings, rank_by: str) -> Leaderboard:
     return Leaderboard.of_cells(
         cells_of(cells),
         {metric.id: MetricFacts.of(metric) for metric in settings.metrics},
-        rank_by=rank_by,
+        rank_by=settings.rank_by,
         signatures=first.signatures,
         own_signatures={name: found.signatures for name, found in table.items()},
         measures=settings.measures,
@@ -442,9 +407,9 @@ def _pooled_board(plan: Plan, settings: Settings, rank_by: str) -> Leaderboard:
 
 
 def run_record(
-    plan: Plan, settings: Settings, pool: WorkerPool, seconds: float, done: Mapping[str, int]
+    plan: Plan, settings: Settings, pool: WorkerPool, started: float, done: Mapping[str, int]
 ) -> dict[str, Any]:
-    """What was run, with what, and how much of it was computed."""
+    """What was run, with what, how much of it was computed, and how long that took."""
     return {
         "inputs": [str(source) if not hasattr(source, "where") else source.where for source in plan.sources],
         "reading": _reading(plan),
@@ -454,7 +419,7 @@ def run_record(
         "units": len(plan.jobs),
         **done,
         "where": f"{pool.workers} processes" if pool.executor is None else type(pool.executor).__name__,
-        "seconds": round(seconds, 3),
+        "seconds": round(clock.perf_counter() - started, 3),
     }
 
 

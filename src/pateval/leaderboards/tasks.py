@@ -20,6 +20,7 @@ from typing import Any, cast
 import numpy as np
 
 from pateval._version import __version__
+from pateval.catalog import MetricLike, default_rank_by
 from pateval.catalog.metric import Metric
 from pateval.evaluation.buffers import EventSpacing
 from pateval.evaluation.chance import chance_key, chance_of, own_and_shared
@@ -51,6 +52,7 @@ class Settings:
 
     measures: Measures  # metrics with their options, chance and seed
     tokens: dict[str, str | None]  # what results of a metric are kept under, if at all
+    rank_by: str  # the metric that orders the detectors
     cache: str | None = None  # folder of finished results
     code: str = ""  # how this package evaluates; a worker that runs other code refuses
     event_draws: int | None = 0  # resamples of events for the limits of a single series; None: as many as is usual
@@ -64,6 +66,7 @@ class Settings:
         cls,
         measures: Measures,
         *,
+        rank_by: MetricLike | None = None,
         is_named: bool = True,
         cache: str | os.PathLike[str] | None = None,
         event_draws: int | None = None,
@@ -76,6 +79,7 @@ class Settings:
         return cls(
             measures,
             {metric.id: metric.cache_token() for metric in measures.metrics},
+            _ranking(rank_by, measures),
             cache=None if cache is None else os.fspath(cache),
             code=result_cache.fingerprint(),
             event_draws=None if event_draws is None else count(event_draws, "event_draws"),
@@ -114,6 +118,19 @@ class Settings:
             event_metrics=tuple(name for name in self.event_metrics if name in ids),
             doubt_metrics=tuple(name for name in self.doubt_metrics if name in ids),
         )
+
+
+def _ranking(rank_by: MetricLike | None, measures: Measures) -> str:
+    """The metric to rank by; one that is not computed is refused."""
+    if rank_by is None:
+        return default_rank_by(measures.ids)
+    found = measures.id_of(rank_by if isinstance(rank_by, str) else measures.find([rank_by])[0].id)
+    if found not in measures.ids:
+        raise ValueError(
+            f"rank_by must be one of the metrics computed ({', '.join(measures.ids[:8])}"
+            f"{', ...' if len(measures.ids) > 8 else ''}), so add it to them; got {in_words(rank_by)}"
+        )
+    return found
 
 
 def _spelling(metric: Metric) -> str:
@@ -161,9 +178,6 @@ class SeriesResult:
 
 def divided(settings: Settings, pool: WorkerPool) -> tuple[Settings, Settings, list[str]]:
     """Divide the metrics into those that workers can import and those that this process computes, with a note."""
-    nothing = settings.restricted(())
-    if pool.executor is None and pool.workers == 1:
-        return settings, nothing, []
     missing: list[str] = []
     foreign = tuple({metric.function.__module__: None for metric in settings.metrics if not metric.in_package})
     if pool.executor is not None and foreign:  # processes of our own have the same path as we
@@ -173,8 +187,8 @@ def divided(settings: Settings, pool: WorkerPool) -> tuple[Settings, Settings, l
                 missing = pool.executor.submit(missing_modules, foreign).result()
                 break
     here = [metric for metric in settings.metrics if not metric.importable or metric.function.__module__ in missing]
-    if not here:
-        return settings, nothing, []
+    if not here or (pool.executor is None and pool.workers == 1):
+        return settings, settings.restricted(()), []
     others = [metric for metric in settings.metrics if metric not in here]
     note = f"computed in this process, since workers cannot import them: {', '.join(metric.id for metric in here)}"
     return settings.restricted(others), settings.restricted(here), [note]
@@ -238,40 +252,40 @@ def _results(tasks: Sequence[SeriesTask]) -> Iterator[SeriesResult]:
     for ask, compute in (
         (SeriesTask.wanted_values, _values_of_all),
         (SeriesTask.wanted_chance, _chance_of_all),
-        (SeriesTask.wanted_limits, lambda several: [one.task.limits(one.missing) for one in several]),
-        (SeriesTask.wanted_doubt, lambda several: [one.task.doubt(one.missing) for one in several]),
+        (SeriesTask.wanted_limits, lambda several: [wanted.task.limits(wanted.missing) for wanted in several]),
+        (SeriesTask.wanted_doubt, lambda several: [wanted.task.doubt(wanted.missing) for wanted in several]),
     ):
         alike: dict[object, list[Wanted]] = {}
         for task in tasks:
             wanted = task.attempt(partial(ask, task))
-            if wanted is not None:
+            if wanted is not None and wanted.missing.metrics:
                 alike.setdefault((wanted.missing.ids, wanted.missing.threshold), []).append(wanted)
         for several in alike.values():
             _complete(several, compute)
     for task in tasks:
         task.attempt(task.finish)
-        yield task.found
+        yield task.result
 
 
 def _complete(several: Sequence[Wanted], compute: Callable[[Sequence[Wanted]], Sequence[Mapping[str, Any]]]) -> None:
     """Compute the same metrics for several tasks; where that fails for each alone, to see whose fault it is."""
     started = time.perf_counter()
     try:
-        found = compute(several) if several[0].missing.metrics else [{} for _ in several]
+        computed = compute(several)
     except Exception as error:
         if len(several) == 1:
             several[0].task.fail(error)
         else:
-            for one in several:
-                _complete([one], compute)
+            for wanted in several:
+                _complete([wanted], compute)
         return
     seconds = (time.perf_counter() - started) / len(several)
-    for one, values in zip(several, found, strict=True):
-        one.keep(values, seconds)
+    for wanted, values in zip(several, computed, strict=True):
+        wanted.keep(values, seconds)
 
 
 def _values_of_all(several: Sequence[Wanted]) -> list[dict[str, Value]]:
-    return _values([one.task.recording for one in several], several[0].missing)
+    return _values([wanted.task.recording for wanted in several], several[0].missing)
 
 
 def _values(recordings: Sequence[Recording], measures: Measures) -> list[dict[str, Value]]:
@@ -282,7 +296,7 @@ def _values(recordings: Sequence[Recording], measures: Measures) -> list[dict[st
 
 
 def _chance_of_all(several: Sequence[Wanted]) -> list[dict[str, float]]:
-    asked = [(one.task.recording, one.task.values) for one in several]
+    asked = [(wanted.task.recording, wanted.task.result.values) for wanted in several]
     return [{metric: value.value for metric, value in found.items()} for found in chance_of(asked, several[0].missing)]
 
 
@@ -305,19 +319,17 @@ class Wanted:
     """Values that are wanted of a task for one purpose: those that the cache has, and what else must be computed."""
 
     task: SeriesTask
+    purpose: str
     key: str
     missing: Measures
-    found: dict[str, Any]
-    purpose: str
+    values: dict[str, Any]
 
     def keep(self, computed: Mapping[str, Any], seconds: float) -> None:
         """Take in what was computed, and keep it in the cache."""
-        result, settings = self.task.found, self.task.settings
-        if not computed:
-            return
+        result, settings = self.task.result, self.task.settings
         result.seconds += seconds
         result.computed = result.computed or self.purpose != "chance"
-        self.found.update(computed)
+        self.values.update(computed)
         sound = {
             token: value
             for metric, value in computed.items()
@@ -338,13 +350,12 @@ class SeriesTask:
     def __init__(self, item: ScoredSeries, batch: Batch, settings: Settings) -> None:
         self.item, self.job, self.batch, self.settings = item, item.unit, batch, settings
         self.measures = settings.measures.of_detector(self.job.detector)
-        self.found = SeriesResult(self.job.number, batch.purpose)
-        self.values: dict[str, Any] = {}
+        self.result = SeriesResult(self.job.number, batch.purpose)
 
     def attempt(self, step: Callable[[], Any]) -> Any:
         """Take a step, unless one before has failed."""
         try:
-            return None if self.found.failure else step()
+            return None if self.result.failure else step()
         except Exception as error:
             self.fail(error)
 
@@ -352,13 +363,12 @@ class SeriesTask:
         """Come to nothing, for a reason."""
         bad_input = isinstance(error, TableError)
         reason = str(error) if bad_input else named_error(error)
-        (self.found,) = failed([self.job], self.batch.purpose, reason, bad_input=bad_input)
+        (self.result,) = failed([self.job], self.batch.purpose, reason, bad_input=bad_input)
 
     def prepare(self) -> None:
         """Read the series as it is evaluated: less the steps without a score of others, 0 and 1 as predictions."""
         recording, batch, number = recording_of(self.item, self.settings.measures), self.batch, self.job.number
-        left_out = batch.left_out.get(number)
-        if left_out is not None:
+        if (left_out := batch.left_out.get(number)) is not None:
             of_others = np.unpackbits(left_out, count=len(recording.labels)).astype(np.bool_)
             recording = replace(recording, of_others=of_others)
         if number in batch.binary:
@@ -381,67 +391,69 @@ class SeriesTask:
         if self.batch.purpose == LOOK or not self._counts:
             return None
         wanted = self._wanted("values", self._parameters(), self.measures)
-        self.values = wanted.found
+        wanted.values.update({metric: Value(*value) for metric, value in wanted.values.items()})
+        self.result.values = wanted.values
         return wanted
 
     def wanted_chance(self) -> Wanted | None:
         """What random scores reach: under the metrics where it hangs on the detector, and the others where asked."""
-        if not self.values or not self.measures.chance:
+        if not self.result.values or not self.measures.chance:
             return None
-        self.values.update({name: Value(*value) for name, value in self.values.items()})
         own, others = own_and_shared(self.recording, self.measures)
-        self.found.own_chance = own.ids
-        self.found.chance_key = chance_key(self.recording, others, self.values)
+        self.result.own_chance = own.ids
+        self.result.chance_key = chance_key(self.recording, others, self.result.values)
         is_shared = self.batch.purpose == CHANCE or self.job.number in self.batch.first
         measures = self.measures if is_shared else own
         if not measures.metrics:
             return None
         parameters = [self._parameters(), measures.chance, measures.seed]
-        wanted = self._wanted("chance", parameters, measures, chance_key(self.recording, measures, self.values))
-        self.found.chance = wanted.found
+        content = chance_key(self.recording, measures, self.result.values)
+        wanted = self._wanted("chance", parameters, measures, content)
+        self.result.chance = wanted.values
         return wanted
 
     def wanted_limits(self) -> Wanted | None:
         """Confidence limits over the events of the series, where they are asked for."""
         draws, metrics = self.settings.event_draws, self.settings.event_metrics
-        if not self.values or self.batch.purpose != SCORES or not draws or not metrics:
+        if not self.result.values or self.batch.purpose != SCORES or not draws or not metrics:
             return None
         wanted = self._wanted("events", [self._parameters(), draws, self.measures.seed], self._only(metrics))
-        self.found.limits = wanted.found
+        self.result.limits = wanted.values
         return wanted
 
     def wanted_doubt(self) -> Wanted | None:
         """Values on labels whose edges were moved, where labels are in doubt."""
-        if not self.values or self.batch.purpose != SCORES or not self.settings.doubt:
+        if not self.result.values or self.batch.purpose != SCORES or not self.settings.doubt:
             return None
         reach = doubt_in_steps(self.settings.doubt, self.recording)
         parameters = [self._parameters(), reach, self.settings.doubt_draws, self.measures.seed]
         wanted = self._wanted("doubt", parameters, self._only(self.settings.doubt_metrics))
-        self.found.doubt = wanted.found
+        self.result.doubt = wanted.values
         return wanted
 
     def finish(self) -> None:
         """Look at scores and labels, and compute what is wanted of this series alone."""
-        recording, found = self.recording, self.found
-        if found.purpose == LOOK:
-            found.absent = None if recording.is_mostly_missing else recording.absent
-        if found.purpose != SCORES:
+        recording, result = self.recording, self.result
+        if result.purpose == LOOK:
+            result.absent = None if recording.is_mostly_missing else recording.absent
+        if result.purpose != SCORES:
+            result.values = {}
             return
-        found.labels, found.content = result_cache.labels_digest(recording), self.content
+        result.labels, result.content = result_cache.labels_digest(recording), self.content
         if self.measures.follows_clock:
-            found.clock = result_cache.clock_digest(recording)
+            result.clock = result_cache.clock_digest(recording)
         if recording.is_left_out is not None or recording.absent is not None:
-            found.steps = recording.counts
+            result.steps = recording.counts
         if self.job.number in self.batch.first and not recording.has_channels:
-            found.spacing = EventSpacing.of(
+            result.spacing = EventSpacing.of(
                 self.job.series, recording.labels, nanoseconds=recording.nanoseconds, ignore=recording.ignore
             )
         if not self._counts:
-            found.values = values_of(recording, self.measures)
+            result.values = values_of(recording, self.measures)
             return
-        found.values = {name: Value(*self.values[name]) for name in self.measures.ids}
+        result.values = {metric: result.values[metric] for metric in self.measures.ids}
         scores = recording.counted(recording.scores) if recording.scores is not None else np.empty(0)
-        found.coarse = coarseness(without_gaps(scores)) is not None
+        result.coarse = coarseness(without_gaps(scores)) is not None
 
     def limits(self, wanted: Measures) -> dict[str, list[float]]:
         """Low and high of each metric over draws of the events."""
@@ -451,8 +463,8 @@ class SeriesTask:
             return [value.value for value in found.values()]
 
         draws, seed = self.settings.event_draws or 0, self.measures.seed
-        found = event_intervals(self.recording.labels, values_at, draws=draws, seed=seed)
-        return dict(zip(wanted.ids, found.tolist(), strict=True))
+        limits = event_intervals(self.recording.labels, values_at, draws=draws, seed=seed)
+        return dict(zip(wanted.ids, limits.tolist(), strict=True))
 
     def doubt(self, wanted: Measures) -> dict[str, list[float]]:
         """Values on moved labels, which are alike for all detectors that have the same labels."""
@@ -470,12 +482,10 @@ class SeriesTask:
         folder, tokens = self.settings.cache, self.settings.tokens
         key = result_cache.result_key(purpose, parameters, content or self.content, self.recording)
         kept = {} if folder is None else result_cache.opened(folder).load(key)
-        found = {metric: kept[token] for metric in measures.ids if (token := tokens.get(metric)) in kept}
-        self.found.seconds += kept[result_cache.SECONDS] if found else 0.0
-        missing = measures
-        if found:
-            missing = replace(measures, metrics=tuple(one for one in measures.metrics if one.id not in found))
-        return Wanted(self, key, missing, found, purpose)
+        values = {metric: kept[token] for metric in measures.ids if (token := tokens.get(metric)) in kept}
+        self.result.seconds += kept[result_cache.SECONDS] if values else 0.0
+        missing = tuple(metric for metric in measures.metrics if metric.id not in values)
+        return Wanted(self, purpose, key, replace(measures, metrics=missing) if values else measures, values)
 
     def _parameters(self) -> list[Any]:
         """Options that change numbers, beside those in the metrics' own tokens."""

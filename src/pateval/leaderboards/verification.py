@@ -231,13 +231,12 @@ def _verified(
             raise TableError(f"{target}: none of its inputs can be read again; {problems[-1]}")
         pairs, chosen = _chosen_pairs(plan, saved, 0 if all else sample, seed)
         whole, part = chosen.size == pairs.size, by_name(plan, np.isin(_pair_of_job(plan), chosen))
-        settings = settings_of(run, part.detectors, target, with_doubt=whole)
+        settings = replace(settings_of(run, part.detectors, target, with_doubt=whole), rank_by=saved.rank_by)
         with WorkerPool(None, workers, prepare=prepare_worker) as pool:
             board = compute(
                 part,
                 settings,
                 pool=pool,
-                rank_by=saved.rank_by,
                 keep_going=True,
                 progress=progress,
                 binary=binary_detectors(plan) if settings.measures.needs_predictions else frozenset(),
