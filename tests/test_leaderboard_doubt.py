@@ -20,8 +20,8 @@ from scipy.stats import rankdata
 
 import pateval as pv
 from oracles.runs import runs_of
+from pateval.leaderboards.arrays import MetricFacts
 from pateval.leaderboards.doubt import LabelDoubt, moved_labels
-from pateval.leaderboards.statistics import MetricFacts
 from support.dask_cluster import running_cluster
 from support.messages import raises_exactly
 

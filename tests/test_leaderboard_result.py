@@ -20,8 +20,8 @@ from pateval.evaluation.bootstrap import Interval
 from pateval.evaluation.measures import Measures
 from pateval.io.atomic import as_csv
 from pateval.leaderboards import diagnostics, render
+from pateval.leaderboards.arrays import ChanceLevels, MetricFacts
 from pateval.leaderboards.result import Leaderboard
-from pateval.leaderboards.statistics import ChanceLevels, MetricFacts
 from pateval.paper.paper_tables import DETECTORS, impact_table
 from support.messages import raises_exactly
 

@@ -269,5 +269,5 @@ def test_entries_and_spread_by_hand() -> None:
     assert table.spread(0, 0) == pytest.approx(np.std([0.2, 0.4], ddof=1))
     assert table.spread(1, 0) is None
     assert table.partly_defined().ravel().tolist() == [False, True, False, False]
-    codes = entries.first(np.array([[0, 5], [3, 4], [0, 0]]), np.array([[False, True], [True, True], [False, False]]))
+    codes = entries.first(np.array([[0, 5], [3, 4], [0, 0]]))
     assert codes.tolist() == [[3, 5], [0, 0]]

@@ -12,7 +12,7 @@ import pytest
 import pateval as pv
 from pateval import detectors, rules
 from pateval.leaderboards.board_files import ONE_LINERS
-from pateval.leaderboards.one_liners import baseline_of, mean_of_rows
+from pateval.leaderboards.render import baseline_of, mean_of_rules
 from pateval.leaderboards.result import Leaderboard
 from support.command_line import invoke
 from support.messages import message_of
@@ -116,7 +116,7 @@ def test_they_are_marked_and_both_first_sentences_say_it(files, tmp_path):
     assert {name.removesuffix(" (rule)") for name in marked} == {*rules.ONE_LINERS, "chance"}
     assert all(rows[name][1:4] == ["", "", ""] for name in marked)
     paper = board.to_latex().splitlines()
-    mean = mean_of_rows(board, "auc_roc")["moving_median"]
+    mean = mean_of_rules(board, "auc_roc")["moving_median"]
     assert any(re.fullmatch(rf"moving\\_median \(rule\) &.* & {mean:.3f}\b.*", line) for line in paper)
     sentence = f"1 of 2 detectors beats {baseline_of(board, 'auc_roc').name}"
     assert sentence in re.sub(r"\s+", " ", str(board))

@@ -7,8 +7,7 @@ import pytest
 
 import pateval as pv
 from pateval import plots
-from pateval.leaderboards.significance import compare_detectors
-from pateval.leaderboards.statistics import rank_table
+from pateval.leaderboards.significance import compare_detectors, rank_table
 from support.figures import inside_figure, scored_series, texts
 from support.messages import raises_exactly
 

@@ -15,7 +15,7 @@ from scipy.stats import wilcoxon
 
 import pateval as pv
 from pateval.evaluation.paired import moments
-from pateval.leaderboards.significance import lead_of
+from pateval.leaderboards.render import lead_of
 from pateval.report.verdict import verdict
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from pateval.evaluation import bootstrap, pieces
-from pateval.leaderboards import significance as pairs
-from pateval.leaderboards import statistics as stats
+from pateval.leaderboards import significance as stats
+from pateval.leaderboards.arrays import skill
 from pateval.paper.paper_tables import impact_table
 from support.messages import raises_exactly
 
@@ -93,7 +93,7 @@ def test_nothing_to_test():
     assert np.isnan(empty.mean).all()
     assert np.isnan(stats.nemenyi(empty)).all()
     assert math.isnan(stats.nemenyi_difference(1, 5))
-    assert pairs.pairwise(np.empty((0, 2)))["wilcoxon_p"].tolist() == [[1, 1], [1, 1]]
+    assert stats.pairwise(np.empty((0, 2)))["wilcoxon_p"].tolist() == [[1, 1], [1, 1]]
     with raises_exactly(ValueError, "a table of series by detectors has two dimensions; got an array of shape (2,)"):
         stats.rank_table([1.0, 2.0])
 
@@ -132,7 +132,7 @@ def test_wilcoxon_holm_equals_scikit_posthocs(seed, series, decimals):
     import scikit_posthocs
 
     table = random_table(seed, series=series, decimals=decimals)
-    found = pairs.pairwise(table)
+    found = stats.pairwise(table)
     columns = list(table.T)
     raw = scikit_posthocs.posthoc_wilcoxon(columns, zero_method="wilcox").to_numpy()
     corrected = scikit_posthocs.posthoc_wilcoxon(columns, p_adjust="holm").to_numpy()
@@ -145,7 +145,7 @@ def test_wilcoxon_holm_equals_scikit_posthocs(seed, series, decimals):
 def test_holm_equals_statsmodels(p_values):
     from statsmodels.stats.multitest import multipletests
 
-    assert pairs.holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1], abs=1e-12)
+    assert stats.holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1], abs=1e-12)
 
 
 tables = hnp.arrays(
@@ -171,7 +171,7 @@ def test_ranks_by_counting(table, higher_is_better):
 @given(tables)
 def test_pairwise_counts_and_effects(table):
     rows = [row for row in table.tolist() if not any(map(math.isnan, row))]
-    found, mirrored = pairs.pairwise(table), pairs.pairwise(-table, higher_is_better=False)
+    found, mirrored = stats.pairwise(table), stats.pairwise(-table, higher_is_better=False)
     assert np.array_equal(found["wins"], mirrored["wins"])
     assert np.array_equal(found["rank_biserial"], mirrored["rank_biserial"])
     assert np.array_equal(found["rank_biserial"], -found["rank_biserial"].T)
@@ -190,7 +190,7 @@ def test_rank_biserial_agrees_with_the_signed_rank_statistic():
     first, second = random_table(3, series=15, detectors=2).T
     total = 15 * 16 / 2
     favourable = wilcoxon(first, second, alternative="greater").statistic
-    _, (effect,) = pairs.signed_ranks((first - second)[None])
+    _, (effect,) = stats.signed_ranks((first - second)[None])
     assert effect == pytest.approx(2 * favourable / total - 1, abs=1e-12)
 
 
@@ -199,17 +199,17 @@ def test_wilcoxon_equals_scipy_with_and_without_ties(series, decimals):
     from scipy.stats import wilcoxon
 
     first, second = random_table(11, series, 2, decimals).T
-    assert pairs.pairwise(np.column_stack([first, second]))["wilcoxon_p"][0, 1] == pytest.approx(
+    assert stats.pairwise(np.column_stack([first, second]))["wilcoxon_p"][0, 1] == pytest.approx(
         wilcoxon(first, second).pvalue, abs=1e-9
     )
 
 
 def test_signed_ranks_by_hand():
     # Three wins of three: of the eight sign patterns two are as extreme. Level series change nothing.
-    assert pairs.pairwise([[1, 0], [2, 0], [3, 0]])["wilcoxon_p"][0, 1] == pytest.approx(2 / 8)
-    assert pairs.pairwise([[1, 0], [2, 0], [3, 0], [5, 5]])["wilcoxon_p"][0, 1] == pytest.approx(2 / 8)
+    assert stats.pairwise([[1, 0], [2, 0], [3, 0]])["wilcoxon_p"][0, 1] == pytest.approx(2 / 8)
+    assert stats.pairwise([[1, 0], [2, 0], [3, 0], [5, 5]])["wilcoxon_p"][0, 1] == pytest.approx(2 / 8)
     # Ranks 1.5, 1.5 and 3, the last one lost: sums 3 and 3, the middle of the distribution.
-    assert pairs.pairwise([[1, 0], [1, 0], [0, 3]])["wilcoxon_p"][0, 1] == pytest.approx(1.0)
+    assert stats.pairwise([[1, 0], [1, 0], [0, 3]])["wilcoxon_p"][0, 1] == pytest.approx(1.0)
 
 
 def test_groups_by_hand():
@@ -254,9 +254,9 @@ def test_kendall_equals_scipy_and_counts():
 
 
 def test_skill():
-    assert stats.skill([0.2, 0.6, 1.0], 0.2).tolist() == pytest.approx([0, 0.5, 1])
-    assert math.isnan(stats.skill(1.0, 1.0))
-    assert stats.skill(10.0, 5.0, best=0.0) == pytest.approx(-1)
+    assert skill([0.2, 0.6, 1.0], 0.2).tolist() == pytest.approx([0, 0.5, 1])
+    assert math.isnan(skill(1.0, 1.0))
+    assert skill(10.0, 5.0, best=0.0) == pytest.approx(-1)
 
 
 def mean_intervals(table, draws=2000, seed=0):
@@ -335,7 +335,7 @@ def test_event_intervals():
 
 
 def test_statistics_import_no_scipy():
-    code = "import sys, pateval.leaderboards.statistics, pateval.evaluation.bootstrap; print('scipy' in sys.modules)"
+    code = "import sys, pateval.leaderboards.significance, pateval.evaluation.bootstrap; print('scipy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
@@ -350,10 +350,10 @@ def test_thousands_of_detectors_in_one_group_and_in_a_chain_of_them():
 @given(tables)
 def test_letters_of_many_detectors_are_those_of_all_pairs(table):
     names = [f"d{column}" for column in range(table.shape[1])]
-    few = pairs.compare_detectors("m", names, table, higher_is_better=True)
+    few = stats.compare_detectors("m", names, table, higher_is_better=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pairs, "MOST_IN_PAIRS", 0)
-        many = pairs.compare_detectors("m", names, table, higher_is_better=True)
+        patch.setattr(stats, "MOST_IN_PAIRS", 0)
+        many = stats.compare_detectors("m", names, table, higher_is_better=True)
     assert (many.nemenyi_groups, many.wilcoxon_groups) == (few.nemenyi_groups, few.wilcoxon_groups)
     assert (many.wilcoxon_p, many.wins, many.columns()["wins"]) == ([], [], [])
     assert many.mean_ranks == pytest.approx(few.mean_ranks, nan_ok=True)

@@ -14,7 +14,7 @@ from pateval.auditing.advice import Answer, advise
 from pateval.auditing.fakes import CHOICES, DAMAGES, SKILL_FREE
 from pateval.auditing.label_audit import MetricRows
 from pateval.catalog.metric import Metric
-from pateval.leaderboards.statistics import kendall, rank_table
+from pateval.leaderboards.significance import kendall, rank_table
 from pateval.output.text_table import TERMINAL_WIDTH, cell_text, folded, hanging, plain, render
 from pateval.validation.arrays import BoolArray, FloatArray
 from pateval.validation.wording import counted

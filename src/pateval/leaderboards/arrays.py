@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pateval.evaluation.bootstrap import FloatArray
+from pateval.catalog.metric import Metric
+from pateval.evaluation.bootstrap import FloatArray, MeanBootstrap
+from pateval.evaluation.values import deviation
 from pateval.io import TableError
 from pateval.io.content import arrow, has_arrow
 from pateval.io.plan import Plan
-from pateval.leaderboards.statistics import ChanceLevels
+from pateval.leaderboards.significance import rank_table
 from pateval.output.results import columns_of
+from pateval.validation.arrays import IntArray
 from pateval.validation.wording import in_words
 
 Codes = npt.NDArray[np.integer[Any]]
@@ -55,15 +59,12 @@ class Entries:
         """Tell for each detector whether something holds in one of its runs; the first axis is that of entries."""
         return np.asarray(np.logical_or.reduceat(flags, self.starts, axis=0))
 
-    def first(self, codes: Codes, usable: Flags) -> Codes:
-        """Take for each detector what its first run has where that is usable, else the next; else that of the first."""
-        found = codes[self.starts].copy()
-        done = usable[self.starts].copy()
+    def first(self, codes: Codes) -> Codes:
+        """Return for each detector the code of its first run that has one."""
+        codes_of_detectors = codes[self.starts]
         for entry, d in enumerate(self.detector_code.tolist()):
-            fresh = usable[entry] & ~done[d]
-            found[d][fresh] = codes[entry][fresh]
-            done[d] |= fresh
-        return found
+            np.copyto(codes_of_detectors[d], codes[entry], where=codes_of_detectors[d] == 0)
+        return codes_of_detectors
 
     def mean(self, values: FloatArray) -> FloatArray:
         """Average over the runs of each detector that have a value."""
@@ -92,7 +93,7 @@ class RunTable:
     def of_detectors(self) -> tuple[FloatArray, Flags, Codes]:
         """The same of whole detectors: means, where there is a run, and the first reason where no run has a value."""
         means = self.entries.mean(self.values)
-        reasons = self.entries.first(self.reason_codes, self.reason_codes > 0)
+        reasons = self.entries.first(self.reason_codes)
         reasons[~np.isnan(means)] = 0
         return means, self.entries.any_run(self.present), reasons
 
@@ -102,15 +103,10 @@ class RunTable:
         return own.stop - own.start
 
     def spread(self, detector: int, metric: int) -> float | None:
-        """Return the standard deviation over runs (n - 1) of the mean over the series that all its runs have.
-
-        None where there are fewer than two runs, or no such series.
-        """
+        """Return the standard deviation over runs (n - 1), if there are two, of the mean over the series they share."""
         values = self.values[self.entries.of_detector(detector), :, metric]
         common = values[:, ~np.isnan(values).any(axis=0)]
-        if len(common) < 2 or not common.shape[1]:
-            return None
-        return float(np.std(common.mean(axis=1), ddof=1))
+        return deviation(common.mean(axis=1)) if common.shape[1] else None
 
     def partly_defined(self) -> Flags:
         """Tell for detectors by series by metrics where only some of the runs that are there have a value."""
@@ -118,20 +114,116 @@ class RunTable:
         return self.entries.any_run(missing) & self.entries.any_run(~np.isnan(self.values))
 
 
-class Arranged(NamedTuple):
-    """Rows of a table in the places of their detector, series and metric."""
+@dataclass(frozen=True)
+class MetricFacts:
+    """Which way a metric points, what a perfect detector gets (None where nothing is best), and what it takes."""
 
-    axes: tuple[tuple[str, ...], ...]  # detectors, series, metrics
-    runs: RunTable
-    reasons: tuple[str, ...]
-    coverage: FloatArray | None
-    chance: FloatArray | None  # as the values
+    higher_is_better: bool = True
+    best: float | None = 1.0
+    needs_threshold: bool = False
+
+    @classmethod
+    def of(cls, metric: Metric) -> MetricFacts:
+        """Take them from the catalogue."""
+        return cls(metric.higher_is_better, metric.best, metric.needs_threshold)
 
 
-def arrange(table: Any, axes: Sequence[Sequence[str]] | None = None, where: object = "") -> Arranged:
-    """Put rows of detector, series, metric, value, reason, and run, coverage and chance where they are, into arrays.
+@dataclass(frozen=True)
+class ChanceLevels:
+    """What random scores reach, once for each distinct labels."""
 
-    Without ``axes`` names are in order of appearance; with them others are refused.
+    levels: FloatArray  # distinct labels by metrics
+    rows: npt.NDArray[np.int32]  # detectors by series: the row of levels of their labels, -1 where there is none
+
+    def at(self, detectors: Any, series: Any, metrics: Any) -> FloatArray:
+        """Return the levels at some places."""
+        rows = self.rows[detectors, series]
+        return np.asarray(np.where(rows >= 0, self.levels[rows, metrics], np.nan))
+
+    def of_metric(self, metric: int) -> FloatArray:
+        """Return the levels of one metric, detectors by series."""
+        return self.at(slice(None), slice(None), metric)
+
+
+@dataclass(frozen=True)
+class MetricRanks:
+    """Mean ranks of the detectors that have any value of a metric; others would leave no series to compare on."""
+
+    ranked: IntArray  # their numbers, in the order of the leaderboard
+    means: FloatArray  # of all detectors, NaN for the others
+    used: int  # series where all of them have a value
+    dropped: int
+
+    def mean_rank(self, detector: int) -> float | None:
+        """Return the mean rank of a detector, None where it has none."""
+        return number(float(self.means[detector]))
+
+    def best_first(self) -> list[int]:
+        """Return the detectors in the order of their mean ranks, then of the leaderboard."""
+        order: list[int] = self.ranked[np.argsort(self.means[self.ranked], kind="stable")].tolist()
+        return order
+
+
+def rank_detectors(table: FloatArray, facts: MetricFacts) -> MetricRanks:
+    """Rank the detectors by the values of one metric, given as series by detectors."""
+    ranked = np.flatnonzero(~np.isnan(table).all(axis=0))
+    ranks = rank_table(table[:, ranked], higher_is_better=facts.higher_is_better)
+    means = np.full(table.shape[1], np.nan)
+    means[ranked] = ranks.mean
+    return MetricRanks(ranked, means, ranks.used, ranks.dropped)
+
+
+def mean_limits(values: FloatArray) -> FloatArray:
+    """Return bootstrap limits of the means over series: detectors by metrics by (low, high).
+
+    Columns defined on the same series share their resamples, and few columns are copied at a time.
+    """
+    detectors, series, metrics = values.shape
+    limits = np.full((detectors, metrics, 2), np.nan)
+    defined_alike: dict[bytes, list[tuple[int, int]]] = {}
+    for d in range(detectors):
+        packed = np.packbits(~np.isnan(values[d]), axis=0)
+        for m in range(metrics):
+            defined_alike.setdefault(packed[:, m].tobytes(), []).append((d, m))
+    for pattern, columns in defined_alike.items():
+        defined = np.unpackbits(np.frombuffer(pattern, dtype=np.uint8), count=series).astype(np.bool_)
+        bootstrap = MeanBootstrap(int(defined.sum()))
+        for first in range(0, len(columns), 128):
+            d, m = np.array(columns[first : first + 128]).T
+            limits[d, m] = bootstrap.intervals(values[d[None, :], np.flatnonzero(defined)[:, None], m[None, :]])
+    return limits
+
+
+def mean(values: FloatArray) -> float | None:
+    """Return the mean of the defined values, None where there are none."""
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if defined.size else None
+
+
+def number(value: float) -> float | None:
+    """Return a number, or None for NaN."""
+    return None if math.isnan(value) else float(value)
+
+
+def skill(value: npt.ArrayLike, chance: npt.ArrayLike, *, best: float | None = 1.0) -> Any:
+    r"""Share of the way from chance to perfection, :math:`(value - chance) / (best - chance)`.
+
+    0 is what random scores reach, 1 is perfect, below 0 is worse than chance. NaN where chance is already perfect, or
+    nothing is best.
+    """
+    values, level = np.asarray(value, dtype=np.float64), np.asarray(chance, dtype=np.float64)
+    room = (math.nan if best is None else best) - level
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.abs(room) > 1e-12, (values - level) / room, np.nan)
+
+
+def arrange(
+    table: Any, axes: Sequence[Sequence[str]] | None = None, where: object = ""
+) -> tuple[tuple[tuple[str, ...], ...], RunTable, tuple[str, ...], FloatArray | None, FloatArray | None]:
+    """Put rows of detector, series, metric, value and reason, perhaps run, coverage and chance, in their places.
+
+    Returned are the axes, values of all runs, texts of reasons, coverage and chance. Without ``axes`` names are in
+    order of appearance; with them others are refused.
     """
     columns = {name: table[name].combine_chunks() for name in table.column_names}
     names = tuple(tuple(axis) for axis in axes or (columns[name].unique().to_pylist() for name in AXES))
@@ -139,25 +231,25 @@ def arrange(table: Any, axes: Sequence[Sequence[str]] | None = None, where: obje
     if names[0] and (missing := np.setdiff1d(np.arange(len(names[0])), d)).size:
         name = in_words(names[0][missing[0]])
         raise TableError(f"{where}: {name} is in run.json and not in scores.parquet; compute the leaderboard again")
-    runs = in_order(columns["run"].unique().to_pylist()) if "run" in columns else ("",)
-    entries = Entries.of(d, codes_of(columns["run"], runs, where) if "run" in columns else np.zeros_like(d), runs)
+    run_names = in_order(columns["run"].unique().to_pylist()) if "run" in columns else ("",)
+    run_code = codes_of(columns["run"], run_names, where) if "run" in columns else np.zeros_like(d)
+    entries = Entries.of(d, run_code, run_names)
     places, shape = (entries.of_job, s, m), (len(entries.names), len(names[1]), len(names[2]))
 
-    def numbers(name: str, *which: Codes) -> FloatArray | None:
+    def numbers(name: str, axes: int = 3) -> FloatArray | None:
         if name not in columns:
             return None
-        found = np.full(shape[: len(which)], np.nan)
-        found[which] = columns[name].to_numpy(zero_copy_only=False)
-        return found
+        placed = np.full(shape[:axes], np.nan)
+        placed[places[:axes]] = columns[name].to_numpy(zero_copy_only=False)
+        return placed
 
     present, codes = np.zeros(shape[:2], dtype=np.bool_), np.zeros(shape, dtype=np.int32)
     present[places[:2]] = True
     texts = ("", *(text for text in columns["reason"].unique().to_pylist() if text is not None))
     codes[places] = codes_of(columns["reason"].fill_null(""), texts, where)
     reasons = number_reasons(codes, texts)
-    values = np.asarray(numbers("value", *places))
-    coverage, chance = numbers("coverage", *places[:2]), numbers("chance", *places)
-    return Arranged(names, RunTable(entries, values, present, codes), reasons, coverage, chance)
+    runs = RunTable(entries, np.asarray(numbers("value")), present, codes)
+    return names, runs, reasons, numbers("coverage", 2), numbers("chance")
 
 
 def number_reasons(codes: Codes, texts: Sequence[str]) -> tuple[str, ...]:

@@ -27,10 +27,9 @@ from pateval.io import TableError
 from pateval.io.atomic import write_csv, write_parquet, write_text
 from pateval.io.content import arrow
 from pateval.io.units import SCORES as OF_SCORES
-from pateval.leaderboards.arrays import AXES, cells_of, codes_of, table_of, written_columns
+from pateval.leaderboards.arrays import AXES, ChanceLevels, MetricFacts, cells_of, codes_of, table_of, written_columns
 from pateval.leaderboards.diagnostics import BoardCheck
 from pateval.leaderboards.doubt import LabelDoubt
-from pateval.leaderboards.statistics import ChanceLevels, MetricFacts
 from pateval.output.results import columns_of
 from pateval.output.text_table import plain
 from pateval.validation.wording import in_words, named_error, one_line, shortened
@@ -459,7 +458,7 @@ def doubt_of(table: Any, how: Mapping[str, Any], board: Leaderboard, where: obje
     moved = np.full((*map(len, axes), int(how["draws"])), np.nan)
     places = (codes_of(table[name].combine_chunks(), axis, where) for name, axis in zip(AXES, axes, strict=True))
     moved[*places, table["draw"].to_numpy()] = table["value"].to_numpy()
-    return LabelDoubt.on_board(how["amount"], axes[0], axes[2], moved, board.values, board.facts)
+    return LabelDoubt.on_board(board, how["amount"], axes[2], moved)
 
 
 def read_parquet(path: Path, *columns: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
 from functools import cached_property, partial
@@ -14,17 +14,28 @@ import numpy.typing as npt
 
 from pateval.evaluation.bootstrap import FloatArray, Interval
 from pateval.evaluation.buffers import EventSpacing
+from pateval.evaluation.files import ScoredFiles, binary_note
+from pateval.evaluation.measures import Measures
+from pateval.evaluation.notes import clock_fields
+from pateval.evaluation.run import evaluate_detectors
 from pateval.io import TableError
 from pateval.io.plan import Plan
 from pateval.io.source import Table
 from pateval.io.units import CHANCE, LOOK, SCORES, Batch
 from pateval.leaderboards import cache as result_cache
-from pateval.leaderboards.arrays import Entries, RunTable, levels_of, number_reasons
+from pateval.leaderboards.arrays import (
+    ChanceLevels,
+    Entries,
+    MetricFacts,
+    RunTable,
+    cells_of,
+    levels_of,
+    number_reasons,
+)
 from pateval.leaderboards.board_files import PartialScores
 from pateval.leaderboards.diagnostics import COUNTS, rows_of, series_table, spacings_of, usual_jobs
 from pateval.leaderboards.doubt import LabelDoubt
-from pateval.leaderboards.result import Leaderboard
-from pateval.leaderboards.statistics import ChanceLevels, MetricFacts
+from pateval.leaderboards.result import POOLED, Leaderboard
 from pateval.leaderboards.tasks import SeriesResult, Settings, iterate_batch, lost
 from pateval.output.progress import Report
 from pateval.time.timelines import StepCounts
@@ -263,47 +274,39 @@ class Collector:
         done, computed, failed = int(self._known["done"].sum()), int(self._known["computed"].sum()), len(self._failed)
         return {"computed": computed, "from_cache": done - computed - failed, "failed": failed}
 
-    def clocks(self) -> list[bool]:
+    def _clocks(self) -> list[bool]:
         """Tell of each series of more than one step whether it has a clock whose unit is known."""
         before = [] if self.base is None else spacings_of(self.base.series_table)
         every = (*before, *self._spacings.values())
         return [spacing.interval is not None for spacing in every if spacing.steps > 1]
 
-    def board(self, signatures: Mapping[str, str], own_signatures: Mapping[str, Mapping[str, str]]) -> Leaderboard:
-        """Put the leaderboard together."""
+    def board(self, binary: frozenset[str]) -> Leaderboard:
+        """Put the leaderboard together; the scores of the detectors named are predictions."""
         jobs, settings = self.plan.jobs, self._settings
         texts = number_reasons(self._codes, list(self._texts))
-        runs = RunTable(self.entries, self._values, self._by_place(self._known["done"], False), self._codes)
-        values, is_there, reasons = runs.of_detectors()
-        facts = {metric.id: MetricFacts.of(metric) for metric in settings.metrics}
-        doubt = None
-        if settings.doubt:
-            moved = self.entries.mean(self._moved)
-            doubt = LabelDoubt.on_board(settings.doubt, jobs.detectors, settings.doubt_metrics, moved, values, facts)
-        return Leaderboard(
-            jobs.detectors,
-            jobs.series,
-            self._metrics,
-            values,
-            is_there,
-            reasons,
+        signatures, own = _signatures(settings, self.plan, binary, self._clocks())
+        board = Leaderboard.of_runs(
+            (jobs.detectors, jobs.series, self._metrics),
+            RunTable(self.entries, self._values, self._by_place(self._known["done"], False), self._codes),
             texts,
-            facts,
+            {metric.id: MetricFacts.of(metric) for metric in settings.metrics},
             rank_by=settings.rank_by,
             signatures=signatures,
-            own_signatures=own_signatures,
+            own_signatures=own,
             measures=settings.measures,
             chance=self._chance(),
             coverage=self._coverage() if settings.measures.missing != "error" else None,
             intervals=self._intervals(),
-            runs=runs if self.entries.has_runs else None,
-            doubt=doubt,
             jobs=self._job_columns(),
             series_table=self._series(),
             plan=self.plan,
             notes=self.plan.notes,
             failures=tuple(self._failures()),
         )
+        if not settings.doubt:
+            return board
+        moved = self.entries.mean(self._moved)
+        return replace(board, doubt=LabelDoubt.on_board(board, settings.doubt, settings.doubt_metrics, moved))
 
     def _job_columns(self) -> dict[str, list[Any]]:
         """What is known of each job beside its values, by detector, series and run, as columns."""
@@ -405,3 +408,62 @@ class Collector:
                 found = self.plan.jobs[job]
                 of_run = f", run {found.run!r}" if found.run else ""
                 yield f"detector {found.detector!r}, series {found.series!r}{of_run}: {line}"
+
+
+def _signatures(
+    settings: Settings, plan: Plan, binary: frozenset[str], clocks: Collection[bool]
+) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """What decides a value on one series: by metric, and for detectors with a threshold of their own once more.
+
+    ``clocks`` says of each series whether it has a clock whose unit is known.
+    """
+    measures = settings.measures
+    is_masked = any(layout.ignore or layout.ignored for layout in plan.layouts)
+    steps: dict[str, Any] = {"ignored": "mask"} if is_masked else {}
+    steps |= {"missing": measures.missing} if measures.missing != "error" else {}
+
+    def of(own: Measures, given: bool) -> dict[str, str]:
+        fields = clock_fields(own, None, clocks)
+        return {metric.id: own.signature(metric, given=given, **(steps | fields[metric.id])) for metric in own.metrics}
+
+    special = dict.fromkeys([*dict(measures.thresholds), *sorted(binary)])
+    own = {name: of(measures.of_detector(name), name in binary) for name in special}
+    return of(measures, False), own
+
+
+def pooled_board(plan: Plan, settings: Settings) -> Leaderboard:
+    """A board whose values go over all steps of a detector's series taken for one sample."""
+    recordings = ScoredFiles.read(plan, settings.measures).detectors()
+    table = evaluate_detectors(recordings, settings.measures)
+    first = next(iter(table.values()))
+    names, left_out = settings.ids, first.measures.not_pooled
+    cells = [
+        (name, POOLED, metric, found[metric], found.reasons.get(metric, ""))
+        for name, found in table.items()
+        for metric in names
+    ]
+    levels = np.array([[found.chance.get(metric, np.nan) for metric in names] for found in table.values()])
+    return Leaderboard.of_cells(
+        cells_of(cells),
+        {metric.id: MetricFacts.of(metric) for metric in settings.metrics},
+        rank_by=settings.rank_by,
+        signatures=first.signatures,
+        own_signatures={name: found.signatures for name, found in table.items()},
+        measures=settings.measures,
+        pooled=len(plan.series),
+        chance=ChanceLevels(levels, np.arange(len(table), dtype=np.int32)[:, None])
+        if settings.measures.chance
+        else None,
+        jobs={
+            "detector": list(table),
+            "series": [POOLED] * len(table),
+            "digest": [" ".join(map(result_cache.content_digest, recordings[name])) for name in table],
+        },
+        plan=plan,
+        notes=(
+            *plan.notes,
+            f"all steps of {len(plan.series)} series are one sample",
+            *([f"left out, since series cannot be pooled for them: {', '.join(left_out)}"] if left_out else []),
+            *binary_note(frozenset(name for name, found in table.items() if found.given)),
+        ),
+    )

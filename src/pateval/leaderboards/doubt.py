@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,14 +18,16 @@ from pateval.evaluation.values import defined_mean, deviation
 from pateval.io import TableError
 from pateval.io.content import arrow
 from pateval.labels.events import find_events
-from pateval.leaderboards.arrays import strings
-from pateval.leaderboards.statistics import MetricFacts, mean, rank_detectors
+from pateval.leaderboards.arrays import MetricFacts, mean, rank_detectors, strings
 from pateval.output.results import Result, columns_of_records
 from pateval.output.text_table import aligned
 from pateval.time.clocks import Duration, duration_text, in_steps, is_duration
 from pateval.time.timelines import Recording
 from pateval.validation.arrays import BoolArray, non_negative_integer
 from pateval.validation.wording import counted, in_words, listed
+
+if TYPE_CHECKING:
+    from pateval.leaderboards.result import Leaderboard
 
 DOUBT_DRAWS = 100
 
@@ -108,18 +110,10 @@ class LabelDoubt(Result):
     facts: Mapping[str, MetricFacts]
 
     @classmethod
-    def on_board(
-        cls,
-        amount: int | str,
-        detectors: tuple[str, ...],
-        metrics: Sequence[str],
-        moved: FloatArray,
-        values: FloatArray,
-        facts: Mapping[str, MetricFacts],
-    ) -> LabelDoubt:
-        """Take the values on the labels as they are from all values of a board; ``facts`` are of all its metrics."""
-        columns = [list(facts).index(metric) for metric in metrics]
-        return cls(amount, detectors, tuple(metrics), values[:, :, columns], moved, facts)
+    def on_board(cls, board: Leaderboard, amount: int | str, metrics: Sequence[str], moved: FloatArray) -> LabelDoubt:
+        """Take the values on the labels as they are from a board."""
+        columns = [board.metrics.index(metric) for metric in metrics]
+        return cls(amount, board.detectors, tuple(metrics), board.values[:, :, columns], moved, board.facts)
 
     @property
     def amount_text(self) -> str:

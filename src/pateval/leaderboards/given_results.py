@@ -27,9 +27,8 @@ from pateval.catalog.metric import Metric
 from pateval.io import Table, TableError, as_table
 from pateval.io.files import read_table
 from pateval.io.source import is_missing, missing_column
-from pateval.leaderboards.arrays import cells_of
+from pateval.leaderboards.arrays import MetricFacts, cells_of
 from pateval.leaderboards.result import Leaderboard
-from pateval.leaderboards.statistics import MetricFacts
 from pateval.output.results import columns_of
 from pateval.validation.wording import in_words, listed, shortened
 

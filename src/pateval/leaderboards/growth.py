@@ -22,9 +22,8 @@ from pateval.io.plan import JobTable, merged_notes, unevenness
 from pateval.leaderboards import diagnostics
 from pateval.leaderboards.arrays import in_order
 from pateval.leaderboards.board_files import RUN, already_there, doubt_of, file_digest
-from pateval.leaderboards.one_liners import bare
 from pateval.leaderboards.result import Leaderboard
-from pateval.leaderboards.run import make_board
+from pateval.leaderboards.run import bare, make_board
 from pateval.leaderboards.tasks import Settings
 from pateval.output.text_table import plain
 from pateval.validation.wording import in_words, listed, one_line

@@ -1,8 +1,12 @@
-"""The overview of a leaderboard as text, Markdown, LaTeX and HTML."""
+"""What a leaderboard says to people: who leads, who beats the rules without training, and the overview of all.
+
+The overview is rendered as text, Markdown, LaTeX and HTML.
+"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,10 +14,11 @@ import numpy.typing as npt
 
 from pateval.catalog import DEFAULT_METRICS
 from pateval.catalog.metric import BEST, ORACLE
+from pateval.evaluation.bootstrap import FloatArray
+from pateval.evaluation.paired import ALPHA, Power, power_of, signed_ranks
 from pateval.evaluation.result import NOT_ABOVE
-from pateval.evaluation.values import deviation
-from pateval.leaderboards.one_liners import CHANCE, IN_THE_MEAN, NO_ONE_LINERS, baseline_of, mean_of_rows
-from pateval.leaderboards.significance import lead_of
+from pateval.evaluation.values import defined_mean, deviation
+from pateval.leaderboards.significance import complete_rows, holm
 from pateval.output.harmless import markdown_text
 from pateval.output.html import FragmentTable, fragment
 from pateval.output.paper_table import PaperCell, PaperColumn, paper_table
@@ -25,8 +30,9 @@ if TYPE_CHECKING:
     from pateval.leaderboards.result import Leaderboard
     from pateval.leaderboards.significance import Significance
 
-COARSE = "coarse"
-ONE_LINER = "rule"
+COARSE, ONE_LINER, CHANCE = "coarse", "rule", "chance"
+BEATS, IN_THE_MEAN, NOT = "yes", "mean", "no"
+_NO_ONE_LINERS = "no values of the series, and so no rule without training to beat (--one-liners FILE)"
 _LONGEST_NAME = 30  # characters of a detector's name on a terminal
 
 
@@ -93,7 +99,7 @@ def make_overview(board: Leaderboard) -> Overview:
 
 def _one_liner_rows(board: Leaderboard, shown: Sequence[str]) -> list[list[str]]:
     """A row for each of the one-liners, the best under the metric that ranks first: they have means, and no ranks."""
-    means = {metric: mean_of_rows(board, metric) for metric in shown}
+    means = {metric: mean_of_rules(board, metric) for metric in shown}
     main = means[shown[0]]
     order = sorted(main, key=lambda name: -main[name] if board.facts[shown[0]].higher_is_better else main[name])
     return [
@@ -185,9 +191,116 @@ def _remarks(
     if BEST in kinds:
         yield "best: predictions by the threshold with the metric's best value on each series, which uses the labels"
     if best is None and not board.run.get("computed_elsewhere"):
-        yield NO_ONE_LINERS
+        yield _NO_ONE_LINERS
     if len(board.metrics) > len(shown):
         yield f"{len(board.metrics) - len(shown)} more metrics in scores.csv (-o DIR) and in to_frame()"
+
+
+class Lead(NamedTuple):
+    """The first detector against the second, or the control against the best of the others, and what tests can show."""
+
+    first: str
+    second: str
+    power: Power
+    comparisons: int  # that share the level of the test
+
+    def clause(self) -> str:
+        """Say it as a part of a sentence."""
+        shared = f" (at {100 * ALPHA:g} % for {self.comparisons} comparisons)" if self.comparisons > 1 else ""
+        return f"{self.power.clause(self.first, self.second)}{shared}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data that JSON can carry."""
+        about = {"first": self.first, "second": self.second, "comparisons": self.comparisons}
+        return about | self.power.to_dict()
+
+
+def lead_of(board: Leaderboard, found: Significance) -> Lead | None:
+    """Return what the tests of a board can show of the lead; None where there is none.
+
+    One series is no sample of series. All comparisons share the level, as in the first step of Holm's correction.
+    """
+    places = [board.detectors.index(name) for name in found.detectors]
+    values, _ = complete_rows(board.by_series(found.metric)[:, places])
+    number = len(places)
+    if number < 2 or len(values) < 2 or (found.control and found.control not in found.detectors):
+        return None
+    one = found.detectors.index(found.control) if found.control else 0
+    other = 0 if one else 1
+    comparisons = number - 1 if found.control else number * (number - 1) // 2
+    power = power_of(values[:, one] - values[:, other], alpha=found.alpha / comparisons)
+    return Lead(found.detectors[one], found.detectors[other], power, comparisons)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The best of the one-liners of a board under one metric, and who beats it.
+
+    A detector beats it where its mean is better on the series that both have and Wilcoxon's test, corrected by Holm for
+    all detectors, says so; otherwise its mean alone may be better.
+    """
+
+    name: str
+    mean: float
+    beaten_by: dict[str, str]  # detector to one of the words above
+    is_tested: bool = True  # whether there are several series
+
+    def clause(self) -> str:
+        """Say who beats it as a part of a sentence."""
+        winners = [name for name, word in self.beaten_by.items() if word == (BEATS if self.is_tested else IN_THE_MEAN)]
+        who = f"{len(winners)} of {len(self.beaten_by)} detectors" if winners else "no detector"
+        best = f"{self.name} ({self.mean:.3f}), the best rule without training"
+        several = len(winners) > 1
+        if not self.is_tested:
+            return f"{who} {'have' if several else 'has'} a better value than {best}; one sample is no evidence"
+        return f"{who} {'beat' if several else 'beats'} {best} (Wilcoxon-Holm, {100 * ALPHA:g} %)"
+
+
+def _rules(board: Leaderboard, metric: str) -> dict[str, FloatArray]:
+    """The values of each one-liner, and of chance, on the series of a board; empty where it has no one-liners."""
+    beside = board.one_liners
+    if beside is None or metric not in beside.metrics:
+        return {}
+    values = np.full((len(beside.detectors), len(board.series)), np.nan)
+    places = [board.series.index(name) for name in beside.series]
+    values[:, places] = beside.values[:, :, beside.metrics.index(metric)]
+    rules = dict(zip(beside.detectors, values, strict=True))
+    if board.chance is not None:  # where it hangs on the detector, its mean over detectors
+        rules[CHANCE] = defined_mean(board.chance.of_metric(board.metrics.index(metric)))
+    return {name: values for name, values in rules.items() if not np.isnan(values).all()}
+
+
+def mean_of_rules(board: Leaderboard, metric: str) -> dict[str, float]:
+    """The mean of each one-liner, and of chance, over its series."""
+    return {name: float(np.nanmean(values)) for name, values in _rules(board, metric).items()}
+
+
+def baseline_of(board: Leaderboard, metric: str) -> Baseline | None:
+    """The best one-liner under a metric, by its mean, and who beats it; None where there are none."""
+    rules, means = _rules(board, metric), mean_of_rules(board, metric)
+    if not rules:
+        return None
+    sign = 1 if board.facts[metric].higher_is_better else -1
+    best = max(rules, key=lambda name: sign * means[name])
+    gains = dict(zip(board.detectors, sign * (board.by_series(metric).T - rules[best]), strict=True))
+    gains = {name: gain[~np.isnan(gain)] for name, gain in gains.items()}
+    judged = [name for name in board.best_first(metric) if gains[name].size]
+    tests = [signed_ranks(gains[name][None]) for name in judged]
+    words: dict[str, str] = {}
+    for name, p_value, (_, effect) in zip(judged, holm([p[0] for p, _ in tests]), tests, strict=True):
+        is_evident = p_value < ALPHA and effect[0] > 0
+        words[name] = NOT if gains[name].mean() <= 0 else BEATS if is_evident else IN_THE_MEAN
+    return Baseline(best, means[best], words, is_tested=len(board.series) > 1)
+
+
+def one_liner_dict(board: Leaderboard) -> dict[str, Any]:
+    """Means of the one-liners under each metric, and who beats the best of them, as plain data."""
+    found = {metric: baseline_of(board, metric) for metric in board.metrics}
+    return {
+        metric: {"means": mean_of_rules(board, metric), "best": best.name, "beaten_by": best.beaten_by}
+        for metric, best in found.items()
+        if best is not None
+    }
 
 
 def alike_texts(found: Significance) -> dict[str, str]:
@@ -252,7 +365,7 @@ def as_latex(
         chance = [row["chance"] for row in of_metric if row["chance"] is not None]
         better = board.facts[metric].higher_is_better
         signature = board.signatures.get(metric, "")
-        rules = {name: mean for name, mean in mean_of_rows(board, metric).items() if name != CHANCE}
+        rules = {name: mean for name, mean in mean_of_rules(board, metric).items() if name != CHANCE}
         columns.append(PaperColumn(metric, board.label(metric), better, cells, chance, signature, rules=rules))
     what = (
         f"all steps of {board.pooled} series as one sample"

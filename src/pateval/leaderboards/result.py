@@ -21,8 +21,8 @@ from pateval.io.content import has_arrow
 from pateval.io.plan import saved_plan
 from pateval.leaderboards import board_files, render
 from pateval.leaderboards.arrays import table_of
-from pateval.leaderboards.one_liners import one_liner_dict
-from pateval.leaderboards.significance import known_detector, lead_of
+from pateval.leaderboards.render import lead_of, one_liner_dict
+from pateval.leaderboards.significance import known_detector
 from pateval.leaderboards.tables import BoardValues
 from pateval.output.results import build_frame, choose_backend, columns_of_records
 from pateval.output.text_table import TERMINAL_WIDTH, plain

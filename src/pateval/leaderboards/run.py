@@ -16,27 +16,26 @@ import numpy as np
 from pateval._version import __version__
 from pateval.catalog import GROUPS, MetricLike
 from pateval.catalog.metric import ORACLE
-from pateval.evaluation.files import ScoredFiles, binary_detectors, binary_note
+from pateval.evaluation.files import binary_detectors, binary_note
 from pateval.evaluation.measures import CHANCE_DRAWS, Measures, Threshold
-from pateval.evaluation.notes import clock_fields
-from pateval.evaluation.run import evaluate_detectors
 from pateval.io import Reading, TableError
-from pateval.io.plan import DEFAULT_LABEL, DEFAULT_SCORE, Plan, make_plan
-from pateval.io.units import CHANCE, batches_of, make_batches
+from pateval.io.files import open_table
+from pateval.io.plan import DEFAULT_LABEL, DEFAULT_SCORE, Plan, make_plan, merged_notes
+from pateval.io.units import CHANCE, batches_of, list_units, make_batches
 from pateval.leaderboards import cache as result_cache
 from pateval.leaderboards import diagnostics
-from pateval.leaderboards.arrays import by_name, cells_of
+from pateval.leaderboards.arrays import by_name
 from pateval.leaderboards.board_files import PartialScores, already_there, refuse_other_board, require_parquet
-from pateval.leaderboards.collect import Collector, Work
+from pateval.leaderboards.collect import Collector, Work, pooled_board
 from pateval.leaderboards.doubt import DOUBT_DRAWS
-from pateval.leaderboards.one_liners import one_liner_plan, with_one_liners
 from pateval.leaderboards.result import POOLED, Leaderboard
 from pateval.leaderboards.significance import known_detector
-from pateval.leaderboards.statistics import ChanceLevels, MetricFacts
 from pateval.leaderboards.tasks import Settings, divided, prepare_worker
 from pateval.output.progress import Report, reporter
+from pateval.rules import ONE_LINERS
 from pateval.time.clocks import Duration
 from pateval.validation.arrays import Buffers, flag
+from pateval.validation.wording import listed
 from pateval.worker_pool import WorkerPool
 
 EVENT_DRAWS = 200
@@ -244,7 +243,7 @@ def make_board(
         require_parquet(output)
     with WorkerPool(executor, workers, prepare=prepare_worker) as pool:
         plan = make_plan(data, reading, needs_times=settings.measures.needs_times, keep_going=keep_going)
-        beside = one_liner_plan(plan, one_liners, reading, settings.ids, base)
+        beside = _one_liner_plan(plan, one_liners, reading, settings.ids, base)
         for line in (*plan.notes, *(() if beside is None else beside.notes)):
             tell(line)
         if control is not None:
@@ -262,10 +261,61 @@ def make_board(
         if beside is not None:  # on the same steps, with the same chance
             plainly = replace(settings, measures=replace(settings.measures, thresholds=()), event_draws=0, doubt=0)
             found = compute(beside, plainly, **how, base=board, overwrite=True, keep_going=True)
-            board = with_one_liners(board, found, is_given=one_liners is not None)
+            differing = diagnostics.other_series(board, diagnostics.jobs_of(found))
+            for sentence in differing if one_liners is not None else ():
+                raise TableError(f"the one-liners do not go with the detectors: {sentence}")
+            board = replace(board, one_liners=bare(found))
     for line in board.notes[len(plan.notes) :]:
         tell(line)
     return board if control is None else board.against(control)
+
+
+def _one_liner_plan(
+    plan: Plan, given: object, reading: Reading, metrics: Sequence[str], base: Leaderboard | None = None
+) -> Plan | None:
+    """The jobs of one-liners on the series of a plan: those of given scores, else rules on the values in its files.
+
+    None where there is nothing to compute; a board that grows has those of its series already, under its metrics.
+    """
+    if given is False:
+        return None
+    if given is None:
+        before = None if base is None else base.one_liners
+        return _rules_on(plan, before.series if before is not None and {*metrics} <= {*before.metrics} else ())
+    # Files of their own, with columns and labels as `pateval detect` writes them.
+    found = make_plan(
+        given, replace(reading, label=None, score=None, series=None, detector=None, run=None, positive=None)
+    )
+    codes = [code for code, name in enumerate(found.series) if name in plan.series]
+    if not codes:
+        raise TableError(f"{found.where(0)}: the one-liners are on none of the series that the detectors are on")
+    return by_name(found, np.isin(found.jobs.series_code, codes))
+
+
+def _rules_on(plan: Plan, known: Collection[str]) -> Plan | None:
+    """The rules on the series of a plan whose files have columns of values, each series once: in the last of them."""
+    with_values = []
+    for opened, layout in zip(plan.sources, plan.layouts, strict=True):
+        if layout.values and not (layout.channels or layout.detector or layout.run):
+            source = open_table(opened) if isinstance(opened, Path) else opened
+            own = replace(layout, scores=ONE_LINERS, one_liners=True, affix="", notes=())
+            units = [unit for unit in list_units(source, own) if unit.series not in known]
+            with_values.append((opened, source.where, own, units))
+    last = {unit.series: place for place, (*_, units) in enumerate(with_values) for unit in units}
+    parts, notes = [], []
+    for place, (opened, where, own, units) in enumerate(with_values):
+        if own_units := [unit for unit in units if last[unit.series] == place]:
+            parts.append((opened, own, own_units))
+            notes.append(f"{where}: rules without training score {listed(own.values, 3)}")
+    return Plan.of(parts, merged_notes(notes)) if parts else None
+
+
+def bare(found: Leaderboard) -> Leaderboard:
+    """One-liners without what is said of series and few detectors: the board that they stand beside says it."""
+    rows = [
+        {name: row[name] for name in ("series", *diagnostics.TRUTH)} for row in diagnostics.rows_of(found.series_table)
+    ]
+    return replace(found, series_table=diagnostics.series_table(rows), warnings=(), checks=(), coarse=())
 
 
 def compute(
@@ -300,7 +350,7 @@ def compute(
         axes = {"detectors": plan.detectors, "series": [POOLED] if pooled else plan.series, "metrics": settings.ids}
         refuse_other_board(Path(output), settings.record() | axes, rows)  # before anything is computed
     if measures.pooled:
-        board, done = _pooled_board(plan, settings), {"computed": len(plan.jobs), "from_cache": 0, "failed": 0}
+        board, done = pooled_board(plan, settings), {"computed": len(plan.jobs), "from_cache": 0, "failed": 0}
         return replace(board, run=run_record(plan, settings, pool, started, done))
     workers = pool.decide_workers(plan.steps, len(plan.jobs))
     elsewhere, here, notes = divided(settings, pool)
@@ -318,7 +368,7 @@ def compute(
         collector.take_chance()
         for wanted, where in parts if measures.chance else ():
             work.compute(batches_of(plan, collector.without_chance(), CHANCE), wanted, where)
-    board = collector.board(*_signatures(settings, plan, binary, collector.clocks()))
+    board = collector.board(binary)
     board = diagnostics.with_checks(board, diagnostics.label_differences(plan, collector.labels), measures)
     left_out = diagnostics.left_out_lines(board.jobs, measures.missing)
     return replace(
@@ -345,65 +395,6 @@ def _fitted(settings: Settings, plan: Plan, others: Sequence[str]) -> tuple[Sett
         doubted = tuple(dict.fromkeys((settings.rank_by, *settings.doubt_metrics))) if settings.doubt else ()
         settings = replace(settings, doubt_metrics=doubted, doubt_draws=settings.doubt_draws if doubted else 0)
     return replace(settings, event_draws=draws), notes
-
-
-def _signatures(
-    settings: Settings, plan: Plan, binary: frozenset[str], clocks: Collection[bool]
-) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-    """What decides a value on one series: by metric, and for detectors with a threshold of their own once more.
-
-    ``clocks`` says of each series whether it has a clock whose unit is known.
-    """
-    measures = settings.measures
-    is_masked = any(layout.ignore or layout.ignored for layout in plan.layouts)
-    steps: dict[str, Any] = {"ignored": "mask"} if is_masked else {}
-    steps |= {"missing": measures.missing} if measures.missing != "error" else {}
-
-    def of(own: Measures, given: bool) -> dict[str, str]:
-        fields = clock_fields(own, None, clocks)
-        return {metric.id: own.signature(metric, given=given, **(steps | fields[metric.id])) for metric in own.metrics}
-
-    special = dict.fromkeys([*dict(measures.thresholds), *sorted(binary)])
-    own = {name: of(measures.of_detector(name), name in binary) for name in special}
-    return of(measures, False), own
-
-
-def _pooled_board(plan: Plan, settings: Settings) -> Leaderboard:
-    """A board whose values go over all steps of a detector's series taken for one sample."""
-    recordings = ScoredFiles.read(plan, settings.measures).detectors()
-    table = evaluate_detectors(recordings, settings.measures)
-    first = next(iter(table.values()))
-    names, left_out = settings.ids, first.measures.not_pooled
-    cells = [
-        (name, POOLED, metric, found[metric], found.reasons.get(metric, ""))
-        for name, found in table.items()
-        for metric in names
-    ]
-    levels = np.array([[found.chance.get(metric, np.nan) for metric in names] for found in table.values()])
-    return Leaderboard.of_cells(
-        cells_of(cells),
-        {metric.id: MetricFacts.of(metric) for metric in settings.metrics},
-        rank_by=settings.rank_by,
-        signatures=first.signatures,
-        own_signatures={name: found.signatures for name, found in table.items()},
-        measures=settings.measures,
-        pooled=len(plan.series),
-        chance=ChanceLevels(levels, np.arange(len(table), dtype=np.int32)[:, None])
-        if settings.measures.chance
-        else None,
-        jobs={
-            "detector": list(table),
-            "series": [POOLED] * len(table),
-            "digest": [" ".join(map(result_cache.content_digest, recordings[name])) for name in table],
-        },
-        plan=plan,
-        notes=(
-            *plan.notes,
-            f"all steps of {len(plan.series)} series are one sample",
-            *([f"left out, since series cannot be pooled for them: {', '.join(left_out)}"] if left_out else []),
-            *binary_note(frozenset(name for name, found in table.items() if found.given)),
-        ),
-    )
 
 
 def run_record(

@@ -19,12 +19,24 @@ from pateval.evaluation.paired import ALPHA
 from pateval.evaluation.values import is_above_chance
 from pateval.io.content import arrow, has_arrow
 from pateval.io.plan import Plan
-from pateval.leaderboards import statistics
-from pateval.leaderboards.arrays import RunTable, arrange, levels_of, strings, table_of
+from pateval.leaderboards.arrays import (
+    ChanceLevels,
+    MetricFacts,
+    MetricRanks,
+    RunTable,
+    arrange,
+    levels_of,
+    mean,
+    mean_limits,
+    number,
+    rank_detectors,
+    skill,
+    strings,
+    table_of,
+)
 from pateval.leaderboards.diagnostics import BoardCheck
 from pateval.leaderboards.doubt import LabelDoubt
-from pateval.leaderboards.significance import Significance, compare_detectors, known_detector
-from pateval.leaderboards.statistics import ChanceLevels, MetricFacts, MetricRanks, mean, number
+from pateval.leaderboards.significance import Significance, compare_detectors, kendall, known_detector
 from pateval.output.results import Result, columns_of_records
 
 if TYPE_CHECKING:
@@ -79,12 +91,20 @@ class BoardValues(Result):
         **others: Any,
     ) -> Self:
         """Make one of rows (pyarrow Table) with the columns of `scores`, and perhaps of chance, by `arrange`."""
-        (detectors, series, metrics), runs, reasons, coverage, chance = arrange(cells, axes, where)
-        values, present, codes = runs.of_detectors()
-        others |= {"runs": runs if runs.entries.has_runs else None, "coverage": coverage}
+        names, runs, reasons, coverage, chance = arrange(cells, axes, where)
         if chance is not None:
             others["chance"] = levels_of(runs.entries.mean(chance))
-        return cls(detectors, series, metrics, values, present, codes, reasons, facts, **others)
+        return cls.of_runs(names, runs, reasons, facts, coverage=coverage, **others)
+
+    @classmethod
+    def of_runs(
+        cls, axes: Any, runs: RunTable, reason_texts: tuple[str, ...], facts: Mapping[str, MetricFacts], **others: Any
+    ) -> Self:
+        """Make one of the values of every run; the axes are detectors, series and metrics."""
+        detectors, series, metrics = axes
+        values, present, codes = runs.of_detectors()
+        others["runs"] = runs if runs.entries.has_runs else None
+        return cls(detectors, series, metrics, values, present, codes, reason_texts, facts, **others)
 
     def __post_init__(self) -> None:
         rank_by = self.rank_by or default_rank_by(self.metrics)
@@ -162,13 +182,13 @@ class BoardValues(Result):
     @cached_property
     def summary_rows(self) -> list[dict[str, Any]]:
         """The rows of `summary`."""
-        limits = statistics.mean_limits(self.values)
+        limits = mean_limits(self.values)
         present = self.present.sum(axis=1)
         rows: dict[tuple[int, int], dict[str, Any]] = {}
         for m, metric in enumerate(self.metrics):
             values = self.values[:, :, m]
             chance = None if self.chance is None else self.chance.of_metric(m)
-            above_chance = None if chance is None else statistics.skill(values, chance, best=self.facts[metric].best)
+            above_chance = None if chance is None else skill(values, chance, best=self.facts[metric].best)
             ranks = self._ranks(metric)
             for d, detector in enumerate(self.detectors):
                 defined = ~np.isnan(values[d])
@@ -263,7 +283,7 @@ class BoardValues(Result):
     @cached_property
     def agreement_rows(self) -> dict[str, dict[str, float | None]]:
         """The rows of `agreement` by metric."""
-        tau = statistics.kendall([self._ranks(metric).means for metric in self.metrics]).tolist()
+        tau = kendall([self._ranks(metric).means for metric in self.metrics]).tolist()
         return {
             metric: dict(zip(self.metrics, map(number, row), strict=True))
             for metric, row in zip(self.metrics, tau, strict=True)
@@ -328,7 +348,7 @@ class BoardValues(Result):
 
     def _ranks(self, metric: str) -> MetricRanks:
         if metric not in self._known_ranks:
-            self._known_ranks[metric] = statistics.rank_detectors(self.by_series(metric), self.facts[metric])
+            self._known_ranks[metric] = rank_detectors(self.by_series(metric), self.facts[metric])
         return self._known_ranks[metric]
 
     @cached_property

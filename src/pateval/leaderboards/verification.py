@@ -30,9 +30,8 @@ from pateval.io.plan import Plan
 from pateval.leaderboards import board_files
 from pateval.leaderboards.arrays import by_name
 from pateval.leaderboards.growth import settings_of
-from pateval.leaderboards.one_liners import bare
 from pateval.leaderboards.result import Leaderboard
-from pateval.leaderboards.run import compute
+from pateval.leaderboards.run import bare, compute
 from pateval.leaderboards.tasks import prepare_worker
 from pateval.output.progress import Report
 from pateval.output.results import Result, columns_of

@@ -9,11 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.leaderboards.doubt import LabelDoubt
-from pateval.leaderboards.one_liners import baseline_of, mean_of_rows
-from pateval.leaderboards.render import leader
+from pateval.leaderboards.render import baseline_of, lead_of, leader, mean_of_rules
 from pateval.leaderboards.result import Leaderboard
-from pateval.leaderboards.significance import Significance, lead_of
-from pateval.leaderboards.statistics import rank_table
+from pateval.leaderboards.significance import Significance, rank_table
 
 HALVES = 400
 _FEWEST_SERIES = 4
@@ -44,7 +42,7 @@ def verdict(board: Leaderboard, metric: str, tests: Significance | None) -> dict
     best = baseline_of(board, metric)
     rules = None
     if best is not None:
-        rules = {"best": best.name, "beaten_by": best.beaten_by, "means": mean_of_rows(board, metric)}
+        rules = {"best": best.name, "beaten_by": best.beaten_by, "means": mean_of_rules(board, metric)}
     said = said if best is None else f"{said}; {best.clause()}"
     claim, power = (f"{text[:1].upper()}{text[1:]}{text and '.'}" for text in (said, clause))
     about = {"leader": first, "against": board.control or first, "tied": tied, "rules": rules}
