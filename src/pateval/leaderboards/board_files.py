@@ -55,7 +55,6 @@ CELLS = ("detector", "series", "run", "metric", "value", "reason")
 _OF_TIMINGS = ("seconds", "cached")
 _ROWS_PER_FILE = 30_000
 _SECONDS_PER_FILE = 20.0
-_DIGEST = '"digest": "{}"'
 
 
 def require_parquet(folder: str | os.PathLike[str]) -> None:
@@ -346,7 +345,7 @@ def changed_files(folder: Path, run: Mapping[str, Any]) -> dict[str, str]:
     """Say which files are not those that were written together with run.json, and what is wrong with each."""
     digests = run.get("digests")
     digests = digests if isinstance(digests, dict) else {}
-    is_whole = _is_sealed((folder / RUN).read_bytes().decode("utf-8"), run.get("digest"))
+    is_whole = (folder / RUN).read_bytes() == sealed(run).encode()
     found = {} if is_whole else {RUN: "is not as it was written"}
     beside = (name for name in _SEALED if (folder / name).exists())  # one that was put there later is read, too
     for name in dict.fromkeys([*_ALWAYS, *digests, *beside]):
@@ -369,15 +368,8 @@ def file_digest(path: Path) -> str:
 def sealed(described: Mapping[str, Any]) -> str:
     """The text of run.json, with a digest of itself, taken while that is empty."""
     text = json.dumps({**described, "digest": ""}, indent=1, default=str)
-    return text.replace(_DIGEST.format(""), _DIGEST.format(_text_digest(text)))
-
-
-def _is_sealed(text: str, digest: object) -> bool:
-    return _text_digest(text.replace(_DIGEST.format(digest), _DIGEST.format(""))) == digest
-
-
-def _text_digest(text: str) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    return text.replace('"digest": ""', f'"digest": "{digest}"')
 
 
 def _board(folder: Path, run: Mapping[str, Any], *, check: bool) -> Leaderboard:

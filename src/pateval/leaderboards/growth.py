@@ -116,41 +116,39 @@ def merge(
         in_order([*first.series, *second.series]),
         tuple(dict.fromkeys([*first.metrics, *second.metrics])),
     )
-    measures = _measures(first, second)
+    settings = _settings(first, second, several=len(axes[1]) > 1)
     own_signatures: dict[str, Mapping[str, str]] = {}
     for part in boards:
         own_signatures |= {name: {**own_signatures.get(name, {}), **own} for name, own in part.own_signatures.items()}
-    run = _record(first, second, several=len(axes[1]) > 1, units=len(jobs["detector"]))
+    # What both have is that of the second.
+    replaced = tuple(f"detector {detector!r}, series {series!r}" for detector, series, _ in second.digests)
+    failures = [line for line in first.failures if not (replaced and line.startswith(replaced))]
     board = Leaderboard.of_cells(
-        _concatenated([one.score_table(chance=True) for one in boards]),
+        _concatenated([part.score_table(chance=True) for part in boards]),
         {**first.facts, **second.facts},
         axes=axes,
         rank_by=first.rank_by,
         signatures={**second.signatures, **first.signatures},
         own_signatures={name: own_signatures[name] for name in axes[0] if name in own_signatures},
-        measures=measures,
+        measures=settings.measures,
         intervals={} if len(axes[1]) > 1 else {**first.intervals, **second.intervals},
         jobs=jobs,
         series_table=diagnostics.series_table([series[name] for name in axes[1] if name in series]),
-        failures=tuple(dict.fromkeys([*_failures_left(first, second), *second.failures])),
-        run=run,
+        failures=tuple(dict.fromkeys([*failures, *second.failures])),
+        run=_record(first, second, settings, units=len(jobs["detector"])),
     )
     if first.doubt is not None and second.doubt is not None:
-        moved = _concatenated([one.doubt.value_table(one.series) for one in boards if one.doubt is not None])
-        board = replace(board, doubt=doubt_of(moved, run["doubt"], board))
+        moved = _concatenated([part.doubt.value_table(part.series) for part in boards if part.doubt is not None])
+        board = replace(board, doubt=doubt_of(moved, board.run["doubt"], board))
+    beside = first.one_liners or second.one_liners
+    if first.one_liners is not None and second.one_liners is not None:
+        of_both = "the one-liners", "those of the other"
+        beside = bare(merge(first.one_liners, second.one_liners, overwrite=True, names=of_both))
     differing = dict.fromkeys(check for part in boards for check in part.checks if check.code == "labels-differ")
-    board = diagnostics.with_checks(replace(board, one_liners=_one_liners(first, second)), differing, measures)
+    board = diagnostics.with_checks(replace(board, one_liners=beside), differing, settings.measures)
     derived = [_derived_notes(part) for part in boards]
     of_reading = [note for part, known in zip(boards, derived, strict=True) for note in part.notes if note not in known]
     return replace(board, notes=(*merged_notes(of_reading), *_derived_notes(board)))
-
-
-def _one_liners(first: Leaderboard, second: Leaderboard) -> Leaderboard | None:
-    """What stands beside the detectors of both; that of the second where it has the same."""
-    if first.one_liners is None or second.one_liners is None:
-        return first.one_liners or second.one_liners
-    names = "the one-liners", "those of the other"
-    return bare(merge(first.one_liners, second.one_liners, overwrite=True, names=names))
 
 
 def _derived_notes(board: Leaderboard) -> list[str]:
@@ -254,57 +252,44 @@ def _concatenated(tables: Sequence[Any]) -> Any:
     return pa.concat_tables(tables, promote_options="default").combine_chunks()
 
 
-def _measures(first: Leaderboard, second: Leaderboard) -> Any:
-    known = [board.measures for board in (first, second) if board.measures is not None]
-    metrics = {metric.id: metric for measures in reversed(known) for metric in measures.metrics}
-    ids = dict.fromkeys([*first.metrics, *second.metrics])
-    thresholds = dict.fromkeys(one for measures in known for one in measures.thresholds)
-    return replace(known[0], metrics=tuple(metrics[name] for name in ids), thresholds=tuple(thresholds))
+def _settings(first: Leaderboard, second: Leaderboard, *, several: bool) -> Settings:
+    """What was computed of both: the metrics and thresholds of either, and otherwise what they have in common."""
+    old, new = (settings_of(board.run, board.detectors, "it", measures=board.measures) for board in (first, second))
+    known = {**new.measures.by_id, **old.measures.by_id}
+    metrics = tuple(known[name] for name in dict.fromkeys([*old.ids, *new.ids]))
+    thresholds = dict.fromkeys([*old.measures.thresholds, *new.measures.thresholds])
+    return replace(
+        old,
+        measures=replace(old.measures, metrics=metrics, thresholds=tuple(thresholds)),
+        event_draws=0 if several else old.event_draws,
+        event_metrics=tuple(dict.fromkeys([*old.event_metrics, *new.event_metrics])),
+        doubt_metrics=tuple(dict.fromkeys([*old.doubt_metrics, *new.doubt_metrics])),
+    )
 
 
-def _failures_left(first: Leaderboard, second: Leaderboard) -> list[str]:
-    """The failures of the first board, less those on what the second has."""
-    gone = tuple(f"detector {detector!r}, series {series!r}" for detector, series, _ in second.digests)
-    return [line for line in first.failures if not line.startswith(gone)] if gone else list(first.failures)
-
-
-def _record(first: Leaderboard, second: Leaderboard, *, several: bool, units: int) -> dict[str, Any]:
+def _record(first: Leaderboard, second: Leaderboard, settings: Settings, *, units: int) -> dict[str, Any]:
     """What run.json says of how both were made, and of where their inputs are."""
     old, new = (plain(dict(board.run)) for board in (first, second))
     directory = old["reading"]["directory"]
     new = _anchored(new) if new["reading"]["directory"] != directory else new
     again = list(_inputs_as_read(new))  # a file may be read twice, for other columns
     kept = [place for place, found in enumerate(_inputs_as_read(old)) if found not in again]
-    readings = [run["reading"] for run in (old, new)]
+    readings = old["reading"], new["reading"]
     shift = len(readings[0]["layouts"])
     reading = {
         "directory": directory,
-        "event_files": list(dict.fromkeys(path for one in readings for path in one["event_files"])),
-        "layouts": [layout for one in readings for layout in one["layouts"]],
+        "event_files": list(dict.fromkeys(path for each in readings for path in each["event_files"])),
+        "layouts": [layout for each in readings for layout in each["layouts"]],
         "layout_of_input": [
             *(readings[0]["layout_of_input"][place] for place in kept),
             *(number + shift for number in readings[1]["layout_of_input"]),
         ],
     }
-    more = [metric for metric in second.metrics if metric not in first.metrics]
-    spelled = dict(zip(second.metrics, new["measures"]["metrics"], strict=True))
-    thresholds = dict.fromkeys(tuple(one) for run in (old, new) for one in run["measures"]["thresholds"])
-    doubt = old["doubt"] and {
-        **old["doubt"],
-        "metrics": list(dict.fromkeys([*old["doubt"]["metrics"], *new["doubt"]["metrics"]])),
-    }
     return {
         **new,
         "inputs": [*(old["inputs"][place] for place in kept), *new["inputs"]],
         "reading": reading,
-        "measures": {
-            **old["measures"],
-            "metrics": [*old["measures"]["metrics"], *(spelled[metric] for metric in more)],
-            "thresholds": list(thresholds),
-        },
-        "event_draws": 0 if several else old["event_draws"],
-        "event_metrics": list(dict.fromkeys([*old["event_metrics"], *new["event_metrics"]])),
-        "doubt": doubt,
+        **settings.record(),
         "units": units,
         **{name: old[name] + new[name] for name in ("computed", "from_cache", "failed")},
         "seconds": round(old["seconds"] + new["seconds"], 3),

@@ -184,15 +184,15 @@ def verify(
     (True, 2)
     """
     options: dict[str, Any] = {"all": all, "seed": seed, "sample": sample, "workers": workers, "progress": progress}
-    found = _verified(Path(folder), **options)
+    found = _verified(Path(folder), None, **options)
     beside = Path(folder) / board_files.ONE_LINERS
     if not (beside / board_files.RUN).is_file():
         return found
     try:  # they were computed on the steps that count for the detectors, and have their chance
-        other = _verified(beside, base=board_files.load(folder, check=False), **options)
+        other = _verified(beside, board_files.load(folder, check=False), **options)
     except TableError as error:
         return replace(found, differences=(*found.differences, Difference("file", str(error))))
-    more = (one._replace(sentence=f"{beside.name}: {one.sentence}") for one in other.differences)
+    more = (each._replace(sentence=f"{beside.name}: {each.sentence}") for each in other.differences)
     return replace(
         found,
         differences=(*found.differences, *more),
@@ -205,22 +205,23 @@ def verify(
 
 def _verified(
     target: Path,
+    base: Leaderboard | None,
     *,
     all: bool,  # noqa: A002  # as in `verify`
     sample: int,
     seed: int,
     workers: int | None,
     progress: bool | Report | None,
-    base: Leaderboard | None = None,
 ) -> Verification:
-    """Verify one folder, that of the detectors or, beside these, that of what needs no training."""
+    """Verify one folder, that of the detectors or, beside these (the base), that of what needs no training."""
     sample, seed = positive_integer(sample, "sample"), non_negative_integer(seed, "seed")
     run = board_files.read_run(target)
     changed = board_files.changed_files(target, run)
-    found = Verification(str(target), ())
+    differences: list[Difference] = []
+    counts: dict[str, Any] = {}
     try:
         saved = board_files.load(target, check=False)
-        found = replace(found, differences=tuple(_table_differences(target, saved)))
+        differences += _table_differences(target, saved)
         if run.get("computed_elsewhere"):
             raise TableError(
                 f"{target}: its values were computed elsewhere, so there are no inputs to compute them from"
@@ -232,40 +233,27 @@ def _verified(
         whole, part = chosen.size == pairs.size, by_name(plan, np.isin(_pair_of_job(plan), chosen))
         settings = replace(settings_of(run, part.detectors, target, with_doubt=whole), rank_by=saved.rank_by)
         with WorkerPool(None, workers, prepare=prepare_worker) as pool:
-            board = compute(
-                part,
-                settings,
-                pool=pool,
-                keep_going=True,
-                progress=progress,
-                binary=binary_detectors(plan) if settings.measures.needs_predictions else frozenset(),
-                base=base,
-                overwrite=base is not None,
-            )
+            binary = binary_detectors(plan) if settings.measures.needs_predictions else frozenset()
+            how: dict[str, Any] = {"pool": pool, "progress": progress, "binary": binary, "base": base}
+            board = compute(part, settings, **how, keep_going=True, overwrite=base is not None)
         board = board if base is None else bare(board)
-        differences = [
-            *(Difference("input", line) for line in problems),
-            *(_cell_differences(saved, board, run, complete=whole and not problems)),
-            *(_whole_differences(saved, board, run) if whole and not problems else ()),
-        ]
-        found = Verification(
-            str(target),
-            (*differences, *found.differences),
-            chosen.size,
-            pairs.size,
-            board.scores.num_rows,
-            0.0 if whole else detectable_share(pairs.size, chosen.size),
-        )
+        computed = [Difference("input", line) for line in problems]
+        computed += _cell_differences(saved, board, run, complete=whole and not problems)
+        if whole and not problems:
+            computed += _whole_differences(saved, board, run)
+        differences = [*computed, *differences]
+        counts = {"checked": chosen.size, "pairs": pairs.size, "values": board.scores.num_rows}
+        counts["detectable"] = 0.0 if whole else detectable_share(pairs.size, chosen.size)
     except Exception as error:
         is_nonsense = isinstance(error, _NONSENSE) and not isinstance(error, TableError)
-        if not (changed or found.differences or is_nonsense):
+        if not (changed or differences or is_nonsense):
             raise
         # Files that were changed may no longer make sense, also where their digests were rewritten.
         sentence = str(error) if isinstance(error, TableError) else f"{target}: {shortened(named_error(error), 200)}"
-        found = replace(found, differences=(*found.differences, Difference("file", sentence)))
-    named = {difference.sentence.partition(":")[0] for difference in found.differences}
+        differences.append(Difference("file", sentence))
+    named = {difference.sentence.partition(":")[0] for difference in differences}
     files = (Difference("file", f"{name}: it {what}") for name, what in changed.items() if name not in named)
-    return replace(found, differences=(*files, *found.differences))
+    return Verification(str(target), (*files, *differences), **counts)
 
 
 def detectable_share(pairs: int, checked: int) -> float:
@@ -301,14 +289,15 @@ def _cell_differences(
 ) -> Iterator[Difference]:
     """Compare values, reasons, signatures, coverage, chance and digests of what was computed again."""
     known = _cells(saved, board.series)
-    lines: dict[Difference, None] = {}
+    differences: dict[Difference, None] = {}
     for key, row in _cells(board, board.series).items():
         old, where, metric = known.pop(key, None), _name(row), row["metric"]
         if old is None:
-            lines[Difference("pair", f"{where}: in the inputs, but not in the leaderboard")] = None
+            differences[Difference("pair", f"{where}: in the inputs, but not in the leaderboard")] = None
             continue
         if not _same(old["digest"], row["digest"]):
-            lines[Difference("input", f"{where}: its input is not the one the leaderboard was computed from")] = None
+            sentence = f"{where}: its input is not the one the leaderboard was computed from"
+            differences[Difference("input", sentence)] = None
         for kind, what, name in (
             ("definition", f"{metric} is of the definition", "signature"),
             ("value", f"{metric} is", "value"),
@@ -316,15 +305,16 @@ def _cell_differences(
             ("value", "coverage is", "coverage"),
             ("chance", f"chance of {metric} is", "chance"),
         ):
-            written, right = old.get(name), row.get(name)
-            if isinstance(written, str) or isinstance(right, str):
-                written, right = _comparable(written, run), _comparable(right, run)
+            written, right = (_comparable(cells.get(name), run) for cells in (old, row))
             if not _same(written, right):
-                lines[Difference(kind, f"{where}: {what} {_text(written)}; {_FROM_INPUTS} {_text(right)}")] = None
+                sentence = f"{where}: {what} {_text(written)}; {_FROM_INPUTS} {_text(right)}"
+                differences[Difference(kind, sentence)] = None
     if complete:
-        for row in known.values():
-            lines[Difference("pair", f"{_name(row)}: in the leaderboard, but not in the inputs")] = None
-    yield from lines
+        differences |= {
+            Difference("pair", f"{_name(row)}: in the leaderboard, but not in the inputs"): None
+            for row in known.values()
+        }
+    yield from differences
 
 
 def _cells(board: Leaderboard, series: Sequence[str]) -> dict[tuple[str, ...], dict[str, Any]]:
@@ -332,27 +322,23 @@ def _cells(board: Leaderboard, series: Sequence[str]) -> dict[tuple[str, ...], d
     pa = arrow()
     pc = arrow("compute")
 
-    cells, found = board.score_table(chance=True), dict[tuple[str, ...], dict[str, Any]]()
-    for row in cells.filter(pc.is_in(cells["series"], pa.array(series))).to_pylist():
+    table, cells = board.score_table(chance=True), dict[tuple[str, ...], dict[str, Any]]()
+    for row in table.filter(pc.is_in(table["series"], pa.array(series))).to_pylist():
         names = row["detector"], row["series"], row.get("run") or ""
-        found[*names, row["metric"]] = row | {"digest": board.digests.get(names)}
-    return found
+        cells[*names, row["metric"]] = row | {"digest": board.digests.get(names)}
+    return cells
 
 
 def _whole_differences(saved: Leaderboard, board: Leaderboard, run: Mapping[str, Any]) -> Iterator[Difference]:
     """Compare what only all pairs together tell: moved labels, warnings, and what the board says of itself."""
-    if board.doubt is not None and saved.doubt is not None:
-        ours, theirs = (as_csv(doubt.value_table(board.series)) for doubt in (board.doubt, saved.doubt))
-        if sentence := first_difference(ours, theirs, _FROM_INPUTS):
-            yield Difference("value", f"{board_files.DOUBT}: {sentence}")
-    tables = [board_files.tables_of(one) for one in (board, saved)]
-    for name in (board_files.JOBS, board_files.SERIES):
-        if name in tables[0]:  # digests are compared pair by pair
-            here = [column for column in tables[0][name].column_names if column != "digest"]
-            right, written = (as_csv(found[name].select(here)) for found in tables)
-            if sentence := first_difference(right, written, _FROM_INPUTS):
-                yield Difference("record", f"{name}: {sentence}")
-    described, recorded = (_comparable(one, run) for one in (board_files.describe(board), dict(run)))
+    right, written = (board_files.tables_of(each) for each in (board, saved))
+    for name, kind in ((board_files.DOUBT, "value"), (board_files.JOBS, "record"), (board_files.SERIES, "record")):
+        if name in right and (name in written or kind == "record"):
+            here = [column for column in right[name].column_names if column != "digest"]  # compared pair by pair
+            ours, theirs = (as_csv(tables[name].select(here)) for tables in (right, written))
+            if sentence := first_difference(ours, theirs, _FROM_INPUTS):
+                yield Difference(kind, f"{name}: {sentence}")
+    described, recorded = (_comparable(each, run) for each in (board_files.describe(board), dict(run)))
     for name in _FOUND_AGAIN:
         for where, ours, theirs in _unequal(described.get(name), recorded.get(name)):
             yield Difference("record", f"run.json: {name}{where} is {_text(theirs)}; {_FROM_INPUTS} {_text(ours)}")
@@ -436,6 +422,8 @@ def _unequal(expected: Any, given: Any, where: str = "") -> Iterator[tuple[str, 
 
 def _comparable(value: Any, run: Mapping[str, Any]) -> Any:
     """A value without what may differ: the version in signatures, and the folder that relative paths are in."""
+    if value is None or isinstance(value, float):
+        return value
     text = json.dumps(value)
     for folder in (run["reading"]["directory"], Path.cwd()):
         text = text.replace(json.dumps(f"{folder}{os.sep}")[1:-1], "")
