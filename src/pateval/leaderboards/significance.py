@@ -393,32 +393,21 @@ def _longest_runs(joined: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
     yield from ((start, int(stops[start])) for start in np.flatnonzero(is_new).tolist())
 
 
-def _maximal_cliques(joined: npt.NDArray[np.bool_]) -> Iterator[list[int]]:
+def _maximal_cliques(joined: npt.NDArray[np.bool_]) -> Iterator[set[int]]:
     """Bron and Kerbosch's search, with the pivot that has most neighbours among the candidates."""
-    apart = joined & ~np.eye(len(joined), dtype=np.bool_)
-    # Sets are the bits of integers.
-    neighbours = [int.from_bytes(np.packbits(row, bitorder="little").tobytes(), "little") for row in apart]
-    waiting = [(0, (1 << len(joined)) - 1, 0)] if len(joined) else []
+    neighbours = [{*np.flatnonzero(row).tolist()} - {number} for number, row in enumerate(joined)]
+    waiting: list[tuple[set[int], ...]] = [(set(), {*range(len(joined))}, set())] if neighbours else []
     while waiting:
         clique, candidates, seen = waiting.pop()
         if not candidates:
             if not seen:
-                yield list(_members(clique))
+                yield clique
             continue
-        pivot = max(_members(candidates | seen), key=lambda member: (neighbours[member] & candidates).bit_count())
-        for member in _members(candidates & ~neighbours[pivot]):
+        pivot = max(candidates | seen, key=lambda member: len(neighbours[member] & candidates))
+        for member in candidates - neighbours[pivot]:
             own = neighbours[member]
-            waiting.append((clique | 1 << member, candidates & own, seen & own))
-            candidates ^= 1 << member
-            seen |= 1 << member
-
-
-def _members(clique: int) -> Iterator[int]:
-    """The numbers of the bits that are set, lowest first."""
-    while clique:
-        lowest = clique & -clique
-        yield lowest.bit_length() - 1
-        clique ^= lowest
+            waiting.append((clique | {member}, candidates & own, seen & own))
+            candidates, seen = candidates - {member}, seen | {member}
 
 
 def kendall(rankings: npt.ArrayLike) -> FloatArray:

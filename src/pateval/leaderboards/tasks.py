@@ -250,10 +250,10 @@ def _results(tasks: Sequence[SeriesTask]) -> Iterator[SeriesResult]:
     for task in tasks:
         task.attempt(task.prepare)
     for ask, compute in (
-        (SeriesTask.wanted_values, _values_of_all),
-        (SeriesTask.wanted_chance, _chance_of_all),
-        (SeriesTask.wanted_limits, lambda several: [wanted.task.limits(wanted.missing) for wanted in several]),
-        (SeriesTask.wanted_doubt, lambda several: [wanted.task.doubt(wanted.missing) for wanted in several]),
+        (SeriesTask.wanted_values, lambda several, missing: _values([task.recording for task in several], missing)),
+        (SeriesTask.wanted_chance, _chance),
+        (SeriesTask.wanted_limits, lambda several, missing: [task.limits(missing) for task in several]),
+        (SeriesTask.wanted_doubt, lambda several, missing: [task.doubt(missing) for task in several]),
     ):
         alike: dict[object, list[Wanted]] = {}
         for task in tasks:
@@ -267,11 +267,11 @@ def _results(tasks: Sequence[SeriesTask]) -> Iterator[SeriesResult]:
         yield task.result
 
 
-def _complete(several: Sequence[Wanted], compute: Callable[[Sequence[Wanted]], Sequence[Mapping[str, Any]]]) -> None:
+def _complete(several: Sequence[Wanted], compute: Callable[..., Sequence[Mapping[str, Any]]]) -> None:
     """Compute the same metrics for several tasks; where that fails for each alone, to see whose fault it is."""
     started = time.perf_counter()
     try:
-        computed = compute(several)
+        computed = compute([wanted.task for wanted in several], several[0].missing)
     except Exception as error:
         if len(several) == 1:
             several[0].task.fail(error)
@@ -284,10 +284,6 @@ def _complete(several: Sequence[Wanted], compute: Callable[[Sequence[Wanted]], S
         wanted.keep(values, seconds)
 
 
-def _values_of_all(several: Sequence[Wanted]) -> list[dict[str, Value]]:
-    return _values([wanted.task.recording for wanted in several], several[0].missing)
-
-
 def _values(recordings: Sequence[Recording], measures: Measures) -> list[dict[str, Value]]:
     with warnings.catch_warnings():
         # The leaderboard finds from the numbers what evaluate warns about, and says it once for all series.
@@ -295,9 +291,9 @@ def _values(recordings: Sequence[Recording], measures: Measures) -> list[dict[st
         return values_together(recordings, measures, keep_going=True)
 
 
-def _chance_of_all(several: Sequence[Wanted]) -> list[dict[str, float]]:
-    asked = [(wanted.task.recording, wanted.task.result.values) for wanted in several]
-    return [{metric: value.value for metric, value in found.items()} for found in chance_of(asked, several[0].missing)]
+def _chance(several: Sequence[SeriesTask], missing: Measures) -> list[dict[str, float]]:
+    levels = chance_of([(task.recording, task.result.values) for task in several], missing)
+    return [{metric: value.value for metric, value in of_task.items()} for of_task in levels]
 
 
 def other_code(settings: Settings) -> str:
