@@ -256,8 +256,8 @@ def number_reasons(codes: Codes, texts: Sequence[str]) -> tuple[str, ...]:
     """Number reasons in the order in which they stand in an array, and return them; the first is that of none."""
     order, known = [0], {0}
     for part in codes:
-        found, first = np.unique(part, return_index=True)
-        order += [code for code in found[np.argsort(first)].tolist() if code not in known]
+        codes_there, first = np.unique(part, return_index=True)
+        order += [code for code in codes_there[np.argsort(first)].tolist() if code not in known]
         known.update(order)
     new = np.zeros(len(texts), dtype=codes.dtype)
     new[order] = np.arange(len(order))
@@ -356,8 +356,8 @@ def codes_of(column: Any, names: Sequence[str], where: object) -> npt.NDArray[np
 def strings(codes: npt.NDArray[Any], names: Sequence[str], nulls: npt.NDArray[np.bool_] | None = None) -> Any:
     """Return names by their numbers, as a column of texts (of pyarrow, where that is); null where asked for."""
     if not has_arrow():
-        found = np.array([*names, None], dtype=object)
-        return found[codes if nulls is None else np.where(nulls, len(names), codes)]
+        texts = np.array([*names, None], dtype=object)
+        return texts[codes if nulls is None else np.where(nulls, len(names), codes)]
     pa = arrow()
     indices = pa.array(codes.astype(np.int32), mask=nulls)
     return pa.DictionaryArray.from_arrays(indices, pa.array(names, pa.string())).cast(pa.string())

@@ -282,18 +282,18 @@ OUTPUTS = (*_ALWAYS, *_RANKED, *_WHERE_THERE, ONE_LINERS, RUN)
 
 def tables_of(board: Leaderboard) -> dict[str, Any]:
     """The tables that follow from a leaderboard's values, by the names of their files (pyarrow Tables)."""
-    found = {"summary.csv": board.summary(), CONTENTS: board.content_table()}
+    tables = {"summary.csv": board.summary(), CONTENTS: board.content_table()}
     if not board.pooled:
-        found |= {"ranks.csv": board.ranks(), "agreement.csv": board.agreement()}
+        tables |= {"ranks.csv": board.ranks(), "agreement.csv": board.agreement()}
     if board.chance is not None:
-        found[CHANCE] = chance_table(board, board.chance)
+        tables[CHANCE] = chance_table(board, board.chance)
     if board.doubt is not None:
-        found |= {"doubt.csv": board.doubt.to_frame("pyarrow"), DOUBT: board.doubt.value_table(board.series)}
+        tables |= {"doubt.csv": board.doubt.to_frame("pyarrow"), DOUBT: board.doubt.value_table(board.series)}
     if board.jobs:  # without what took how long, so that equal results are equal bytes
-        found[JOBS] = table_of({name: column for name, column in board.jobs.items() if name not in _OF_TIMINGS})
+        tables[JOBS] = table_of({name: column for name, column in board.jobs.items() if name not in _OF_TIMINGS})
     if board.series_table:
-        found[SERIES] = table_of(board.series_table)
-    return found
+        tables[SERIES] = table_of(board.series_table)
+    return tables
 
 
 def load(folder: str | os.PathLike[str], *, check: bool = True) -> Leaderboard:
@@ -346,14 +346,14 @@ def changed_files(folder: Path, run: Mapping[str, Any]) -> dict[str, str]:
     digests = run.get("digests")
     digests = digests if isinstance(digests, dict) else {}
     is_whole = (folder / RUN).read_bytes() == sealed(run).encode()
-    found = {} if is_whole else {RUN: "is not as it was written"}
+    changed = {} if is_whole else {RUN: "is not as it was written"}
     beside = (name for name in _SEALED if (folder / name).exists())  # one that was put there later is read, too
     for name in dict.fromkeys([*_ALWAYS, *digests, *beside]):
         if not (folder / name).is_file():
-            found[name] = "is not there"
+            changed[name] = "is not there"
         elif file_digest(folder / name) != digests.get(name):
-            found[name] = "is not as it was written"
-    return found
+            changed[name] = "is not as it was written"
+    return changed
 
 
 def file_digest(path: Path) -> str:
@@ -477,7 +477,7 @@ def chance_table(board: Leaderboard, chance: ChanceLevels) -> Any:
 
     The detector is null where all detectors of a series have the same level.
     """
-    found: list[tuple[Any, ...]] = []
+    cells: list[tuple[Any, ...]] = []
     for s, series in enumerate(board.series):
         rows = {d: int(chance.rows[d, s]) for d in np.flatnonzero(board.present[:, s]).tolist()}
         alike = len(set(rows.values())) == 1
@@ -485,5 +485,5 @@ def chance_table(board: Leaderboard, chance: ChanceLevels) -> Any:
         for d, row in of_detector[: 1 if alike else None]:
             name = None if alike else board.detectors[d]
             levels = plain(chance.levels[row].tolist())
-            found += [(series, name, metric, level) for metric, level in zip(board.metrics, levels, strict=True)]
-    return table_of(columns_of(("series", "detector", "metric", "chance"), found))
+            cells += [(series, name, metric, level) for metric, level in zip(board.metrics, levels, strict=True)]
+    return table_of(columns_of(("series", "detector", "metric", "chance"), cells))

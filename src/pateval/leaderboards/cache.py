@@ -96,17 +96,17 @@ class ResultCache:
 
     def load(self, key: str) -> dict[str, Any]:
         """Read what is kept under a key, on all its lines; nothing where there is none, or not what was written."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for path, start, size in self._places.get(key, ()):
             try:
                 with path.open("rb") as file:
                     file.seek(start)
                     record = json.loads(_content(file.read(size), key))
-                seconds = found.get(SECONDS, 0.0) + float(record.get(SECONDS, 0.0))
-                found |= {**record, SECONDS: seconds}
+                seconds = values.get(SECONDS, 0.0) + float(record.get(SECONDS, 0.0))
+                values |= {**record, SECONDS: seconds}
             except (OSError, ValueError, TypeError, AttributeError):
                 continue
-        return found
+        return values
 
     def store(self, key: str, record: Mapping[str, Any]) -> str:
         """Append a result, or what a result lacked so far; where that fails, say why (the result is not lost by it)."""

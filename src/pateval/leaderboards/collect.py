@@ -247,13 +247,13 @@ class Collector:
 
         One without a threshold of its own, and whose scores are not predictions, so that it is that of all others.
         """
-        base, found = self.base, dict[str, int]()
+        base, detectors = self.base, dict[str, int]()
         if base is None or base.chance is None or {*self._metrics} - {*base.metrics}:
-            return found
+            return detectors
         for d in (d for d, name in enumerate(base.detectors) if name not in base.own_signatures):
             for s in np.flatnonzero(base.chance.rows[d] >= 0).tolist():
-                found.setdefault(base.series[s], d)
-        return found
+                detectors.setdefault(base.series[s], d)
+        return detectors
 
     def take_chance(self) -> None:
         """Take what random scores reach from the board that this is put beside, where it hangs on the steps alone."""
@@ -323,7 +323,7 @@ class Collector:
             "labels": [digests[code] for code in known["labels"].tolist()],
             "clock": [digests[code] for code in known["clock"].tolist()],
             "coarse": known["coarse"].tolist(),
-            **{name: [found and getattr(found, name) for found in counts] for name in COUNTS},
+            **{name: [steps and getattr(steps, name) for steps in counts] for name in COUNTS},
             "seconds": known["seconds"].round(6).tolist(),
             "cached": (known["done"] & ~known["computed"]).tolist(),
         }
@@ -350,10 +350,10 @@ class Collector:
 
     def _by_place(self, of_job: npt.NDArray[Any], otherwise: Any) -> npt.NDArray[Any]:
         """What jobs have, runs by series; where nothing was done stands something else."""
-        found = np.full(self._values.shape[:2], otherwise, dtype=of_job.dtype)
+        placed = np.full(self._values.shape[:2], otherwise, dtype=of_job.dtype)
         done = self._known["done"]
-        found[self.entries.of_job[done], self.plan.jobs.series_code[done]] = of_job[done]
-        return found
+        placed[self.entries.of_job[done], self.plan.jobs.series_code[done]] = of_job[done]
+        return placed
 
     def _intervals(self) -> dict[tuple[str, str], Interval]:
         """Return limits over the events of a single series; of several runs, the mean of their limits."""
@@ -405,9 +405,9 @@ class Collector:
             reason, bad_input = self._failed.get(job, ("", False))
             broken = [f"{metric} failed: {reason}" for reason, metric in self._broken.get(job, {}).items()]
             for line in broken if not reason else [] if bad_input else [reason]:
-                found = self.plan.jobs[job]
-                of_run = f", run {found.run!r}" if found.run else ""
-                yield f"detector {found.detector!r}, series {found.series!r}{of_run}: {line}"
+                unit = self.plan.jobs[job]
+                of_run = f", run {unit.run!r}" if unit.run else ""
+                yield f"detector {unit.detector!r}, series {unit.series!r}{of_run}: {line}"
 
 
 def _signatures(
@@ -438,17 +438,17 @@ def pooled_board(plan: Plan, settings: Settings) -> Leaderboard:
     first = next(iter(table.values()))
     names, left_out = settings.ids, first.measures.not_pooled
     cells = [
-        (name, POOLED, metric, found[metric], found.reasons.get(metric, ""))
-        for name, found in table.items()
+        (name, POOLED, metric, values[metric], values.reasons.get(metric, ""))
+        for name, values in table.items()
         for metric in names
     ]
-    levels = np.array([[found.chance.get(metric, np.nan) for metric in names] for found in table.values()])
+    levels = np.array([[values.chance.get(metric, np.nan) for metric in names] for values in table.values()])
     return Leaderboard.of_cells(
         cells_of(cells),
         {metric.id: MetricFacts.of(metric) for metric in settings.metrics},
         rank_by=settings.rank_by,
         signatures=first.signatures,
-        own_signatures={name: found.signatures for name, found in table.items()},
+        own_signatures={name: values.signatures for name, values in table.items()},
         measures=settings.measures,
         pooled=len(plan.series),
         chance=ChanceLevels(levels, np.arange(len(table), dtype=np.int32)[:, None])
@@ -464,6 +464,6 @@ def pooled_board(plan: Plan, settings: Settings) -> Leaderboard:
             *plan.notes,
             f"all steps of {len(plan.series)} series are one sample",
             *([f"left out, since series cannot be pooled for them: {', '.join(left_out)}"] if left_out else []),
-            *binary_note(frozenset(name for name, found in table.items() if found.given)),
+            *binary_note(frozenset(name for name, values in table.items() if values.given)),
         ),
     )

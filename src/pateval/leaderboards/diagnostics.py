@@ -90,12 +90,12 @@ def usual_jobs(plan: Plan, labels: npt.NDArray[np.int32]) -> dict[int, int]:
     """The first job with the labels that most detectors of a series have, for each series where they are known."""
     order = np.lexsort((np.arange(labels.size), plan.jobs.series_code))
     order = order[labels[order] >= 0]
-    found = {}
+    usual = {}
     for jobs in np.split(order, np.flatnonzero(np.diff(plan.jobs.series_code[order])) + 1):
         if jobs.size:
             _, first, counts = np.unique(labels[jobs], return_index=True, return_counts=True)
-            found[int(plan.jobs.series_code[jobs[0]])] = int(jobs[first[np.lexsort((first, -counts))[0]]])
-    return found
+            usual[int(plan.jobs.series_code[jobs[0]])] = int(jobs[first[np.lexsort((first, -counts))[0]]])
+    return usual
 
 
 def label_differences(plan: Plan, labels: npt.NDArray[np.int32]) -> Iterator[BoardCheck]:
@@ -134,11 +134,12 @@ def _differing_steps(plan: Plan, *jobs: int) -> int | None:
 
 def long_holes(spacings: Collection[EventSpacing], measures: Measures) -> Iterator[BoardCheck]:
     """Report holes in time far longer than the usual interval, which events and zones reach across without max_gap."""
-    found = [row for row in spacings if row.hole is not None]
-    if not found or measures.max_gap is not None or not any("early" in one.global_options for one in measures.metrics):
+    holes = [spacing for spacing in spacings if spacing.hole is not None]
+    on_timelines = any("early" in metric.global_options for metric in measures.metrics)
+    if not holes or measures.max_gap is not None or not on_timelines:
         return
-    first = f"series {in_words(found[0].series)} has a hole of {found[0].hole} in steps of {found[0].interval}"
-    others = f" ({len(found) - 1} other series, too)" if len(found) > 1 else ""
+    first = f"series {in_words(holes[0].series)} has a hole of {holes[0].hole} in steps of {holes[0].interval}"
+    others = f" ({len(holes) - 1} other series, too)" if len(holes) > 1 else ""
     yield BoardCheck(
         "long-holes",
         f"{first}{others}: events and zones of PATE reach across it; --max-gap TIME (max_gap=...) parts them there",
@@ -163,9 +164,9 @@ def left_out_lines(jobs: Mapping[str, Sequence[Any]], missing: str) -> list[str]
             lost.setdefault(row["detector"], Counter()).update(steps=row["missing"], series=1)
     number = "1 series" if len(by_series) == 1 else f"{len(by_series)} series"
     lines = []
-    ignored = sum(found["ignored"] for found in by_series.values())
+    ignored = sum(row["ignored"] for row in by_series.values())
     if ignored:
-        recorded = sum(found["steps"] for found in by_series.values())
+        recorded = sum(row["steps"] for row in by_series.values())
         lines.append(f"{ignored:,} of {recorded:,} steps are ignored, in {number}")
     if lost:
         what = {
@@ -174,9 +175,9 @@ def left_out_lines(jobs: Mapping[str, Sequence[Any]], missing: str) -> list[str]
         }[missing]
         each = (f"{name!r} ({count['steps']:,} in {count['series']} series)" for name, count in lost.items())
         lines.append(f"steps without a score are {what}: {', '.join(each)}")
-    events = sum(found["events_left_out"] for found in by_series.values())
+    events = sum(row["events_left_out"] for row in by_series.values())
     if events:
-        total = sum(found["events"] for found in by_series.values())
+        total = sum(row["events"] for row in by_series.values())
         lines.append(f"{events} of {total} events lie wholly in steps that are left out, in {number}")
     return lines
 

@@ -134,7 +134,7 @@ class LabelDoubt(Result):
         the better place; ``rank_kept``, the share of draws in which the place is the same; ``best_place`` and
         ``worst_place`` over the draws; ``first``, the share of draws in which no other detector is better.
         """
-        found = []
+        rows = []
         for m, metric in enumerate(self.metrics):
             # NaN for detectors without any value.
             place = places_by_rank(self.as_labelled[:, :, m].T, self.facts[metric])
@@ -144,7 +144,7 @@ class LabelDoubt(Result):
                 defined, own = means[d][~np.isnan(means[d])], places[d][~np.isnan(places[d])]
                 low, high = np.quantile(defined, LIMITS).tolist() if defined.size else (None, None)
                 is_ranked = not np.isnan(place[d])
-                found.append(
+                rows.append(
                     {
                         "metric": metric,
                         "detector": self.detectors[d],
@@ -160,7 +160,7 @@ class LabelDoubt(Result):
                         "first": float((places[d] == 1).mean()),
                     }
                 )
-        return found
+        return rows
 
     def of(self, detector: str, metric: str) -> dict[str, Any] | None:
         """Return the row of a detector under a metric; None where the metric was not asked for."""
@@ -215,12 +215,12 @@ class LabelDoubt(Result):
 
 def places_by_rank(table: FloatArray, facts: MetricFacts) -> FloatArray:
     """Return the places of detectors by mean rank, from series by detectors; ties share the better place."""
-    found = rank_detectors(table, facts)
+    ranks = rank_detectors(table, facts)
     places = np.full(table.shape[1], np.nan)
     # Mean ranks that mean the same number may differ in the last digits.
-    means = np.round(found.means[found.ranked], 9)
-    if found.used:
-        places[found.ranked] = [1 + np.count_nonzero(means < own) for own in means]
+    means = np.round(ranks.means[ranks.ranked], 9)
+    if ranks.used:
+        places[ranks.ranked] = [1 + np.count_nonzero(means < own) for own in means]
     return places
 
 

@@ -119,10 +119,10 @@ def leaderboard_from_results(
     notes += source.notes
     # How a folder was read is said above; that it became a long table on the way is nobody's concern.
     columns = _Columns(source, series, detector, value, metric=metric, notes=notes if folder is None else [])
-    found: dict[tuple[str, ...], tuple[float, str]] = {}
+    values: dict[tuple[str, ...], tuple[float, str]] = {}
     odd: list[str] = []
     for *names, cell, where in columns.cells(detectors):
-        if tuple(names) in found:
+        if tuple(names) in values:
             raise TableError(
                 f"{source.where}: a second value of detector {in_words(names[0])} on series {in_words(names[1])} "
                 f"stands in {where}"
@@ -138,16 +138,16 @@ def leaderboard_from_results(
             )
         if reason:
             odd.append(f"{where} ({reason})")
-        found[tuple(names)] = number, reason and f"{reason}, {where}"
-    if not found:
+        values[tuple(names)] = number, reason and f"{reason}, {where}"
+    if not values:
         raise TableError(f"{source.where}: there is no value in the table")
     if odd:
         more = f" and {len(odd) - _CELLS_SHOWN:,} more" if len(odd) > _CELLS_SHOWN else ""
         notes.append(f"{source.where}: no value in {'; '.join(odd[:_CELLS_SHOWN])}{more}")
-    axes = [tuple(dict.fromkeys(axis)) for axis in zip(*found, strict=True)]
+    axes = [tuple(dict.fromkeys(axis)) for axis in zip(*values, strict=True)]
     absent = math.nan, "not in the table"
     board = Leaderboard.of_cells(
-        cells_of((*names, *found.get(names, absent)) for names in product(*axes)),
+        cells_of((*names, *values.get(names, absent)) for names in product(*axes)),
         _facts({name: _known(name) for name in axes[2]}, higher_is_better, notes, source.where),
         rank_by=rank_by or "",
         notes=tuple(notes),
@@ -297,15 +297,15 @@ class _Columns:
         """The id of the catalogue that the file is named after, or "value"."""
         stem = re.sub(r"[^a-z0-9]+", "_", (self._source.name or "").lower())
         known = (name for name in catalogue(emerging=True) if re.search(rf"(^|_){name}($|_)", stem))
-        found = max(known, key=len, default="")
-        if found:
-            self._notes.append(f"{self._source.where}: guessed metric {found!r} from the name of the file")
-        return found or "value"
+        longest = max(known, key=len, default="")
+        if longest:
+            self._notes.append(f"{self._source.where}: guessed metric {longest!r} from the name of the file")
+        return longest or "value"
 
 
 def _read(cell: object) -> tuple[float, str]:
     """The number of a cell, or NaN and what stands there instead."""
-    if is_missing(cell) or (isinstance(cell, str) and not cell.strip()):
+    if is_missing(cell):
         return math.nan, "missing"
     try:
         number = float(cell)  # type: ignore[arg-type]  # what cannot be converted raises
@@ -399,19 +399,19 @@ def _timeeval(path: Path) -> tuple[dict[str, list[Any]], list[str]]:
     if missing:
         raise TableError(f"{path}: there is no column {missing[0]!r}, which the results of TimeEval have")
     metrics = [name for name in columns if name not in _TIMEEVAL_KEYS and not _NO_METRIC.fullmatch(name)]
-    found: dict[tuple[str, str, str], list[Any]] = defaultdict(list)
+    values: dict[tuple[str, str, str], list[Any]] = defaultdict(list)
     detectors = _names_with_settings(columns)
     for place, detector in enumerate(detectors):
         series = f"{columns['collection'][place]}/{columns['dataset'][place]}"
         for metric in metrics:
-            found[series, detector, metric].append(columns[metric][place])
+            values[series, detector, metric].append(columns[metric][place])
     notes = [f"{path}: read as results of TimeEval, metrics {', '.join(metrics)}", *_failures(path, columns, detectors)]
-    most = max(map(len, found.values()), default=0)
+    most = max(map(len, values.values()), default=0)
     if most > 1:
         notes.append(
             f"{path}: up to {most} repetitions, of which the mean counts; one without a value makes it missing"
         )
-    return _columns([(*key, _mean(values)) for key, values in found.items()]), notes
+    return _columns([(*key, _mean(repetitions)) for key, repetitions in values.items()]), notes
 
 
 def _names_with_settings(columns: Mapping[str, Any]) -> list[str]:

@@ -224,10 +224,10 @@ def _joined_jobs(first: Leaderboard, second: Leaderboard) -> dict[str, list[Any]
             rows[tuple(row[name] for name in keys)]["seconds"] += row["seconds"]
     orders = [{name: place for place, name in enumerate(in_order(key[axis] for key in rows))} for axis in range(3)]
     chosen = sorted(rows, key=lambda key: [order[name] for order, name in zip(orders, key, strict=True)])
-    found = {name: [rows[key].get(name) for key in chosen] for name in tables[0]}
-    if not any(found["run"]):
-        del found["run"]
-    return found
+    columns = {name: [rows[key].get(name) for key in chosen] for name in tables[0]}
+    if not any(columns["run"]):
+        del columns["run"]
+    return columns
 
 
 def _with_runs(columns: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
@@ -273,7 +273,7 @@ def _record(first: Leaderboard, second: Leaderboard, settings: Settings, *, unit
     directory = old["reading"]["directory"]
     new = _anchored(new) if new["reading"]["directory"] != directory else new
     again = list(_inputs_as_read(new))  # a file may be read twice, for other columns
-    kept = [place for place, found in enumerate(_inputs_as_read(old)) if found not in again]
+    kept = [place for place, known in enumerate(_inputs_as_read(old)) if known not in again]
     readings = old["reading"], new["reading"]
     shift = len(readings[0]["layouts"])
     reading = {

@@ -65,8 +65,8 @@ def make_overview(board: Leaderboard) -> Overview:
     main = board.rank_by
     shown = headline(board.metrics, main)
     rows = {(row["detector"], row["metric"]): row for row in board.summary_rows}
-    found = None if board.pooled else board.significance()
-    letters = {} if found is None else alike_texts(found)
+    tests = None if board.pooled else board.significance()
+    letters = {} if tests is None else alike_texts(tests)
     best = baseline_of(board, main)
     body = []
     for detector in board.best_first(main):
@@ -93,7 +93,7 @@ def make_overview(board: Leaderboard) -> Overview:
     header += ["skill", *named[1:]]
     always = (0, 4, *range(10, len(header))) if board.pooled else (0, 1, 2, 4, *range(10, len(header)))
     keep = [place for place in range(len(header)) if place in always or any(row[place] for row in body)]
-    remarks = list(_remarks(board, found, [rows[detector, main] for detector in board.best_first(main)], shown, body))
+    remarks = list(_remarks(board, tests, [rows[detector, main] for detector in board.best_first(main)], shown, body))
     return Overview([header[place] for place in keep], [[row[place] for place in keep] for row in body], remarks)
 
 
@@ -140,7 +140,7 @@ def _marked(board: Leaderboard, row: Mapping[str, Any]) -> str:
 
 def _remarks(
     board: Leaderboard,
-    found: Significance | None,
+    tests: Significance | None,
     rows: Sequence[Mapping[str, Any]],
     shown: Sequence[str],
     body: Sequence[Sequence[str]],
@@ -152,18 +152,18 @@ def _remarks(
         is_better = best.is_tested and IN_THE_MEAN in best.beaten_by.values()
         word = f"; {IN_THE_MEAN}: its mean alone is better" if is_better else ""
         yield f"{best.clause()}{word}"
-    if found is None:
+    if tests is None:
         yield f"all steps of {board.pooled} series are one sample; there are no ranks"
     else:
-        dropped = f", {found.series_dropped} left out" if found.series_dropped else ""
-        yield f"means over series; ranks over {found.series_used} series where all have a value{dropped}"
-        p_value = found.friedman["f_p_value"]
+        dropped = f", {tests.series_dropped} left out" if tests.series_dropped else ""
+        yield f"means over series; ranks over {tests.series_used} series where all have a value{dropped}"
+        p_value = tests.friedman["f_p_value"]
         if not math.isnan(p_value):
             yield (
                 f"Friedman (Iman-Davenport) p = {p_value:.2g}; "
-                f"{'same letter:' if found.has_few else 'alike: the places of those'} {found.test_text}"
+                f"{'same letter:' if tests.has_few else 'alike: the places of those'} {tests.test_text}"
             )
-        if lead := lead_of(board, found):
+        if lead := lead_of(board, tests):
             yield lead.clause()
     runs = [row.get("runs", 1) for row in rows]
     if any(number > 1 for number in runs):
@@ -215,21 +215,21 @@ class Lead(NamedTuple):
         return about | self.power.to_dict()
 
 
-def lead_of(board: Leaderboard, found: Significance) -> Lead | None:
+def lead_of(board: Leaderboard, tests: Significance) -> Lead | None:
     """Return what the tests of a board can show of the lead; None where there is none.
 
     One series is no sample of series. All comparisons share the level, as in the first step of Holm's correction.
     """
-    places = [board.detectors.index(name) for name in found.detectors]
-    values, _ = complete_rows(board.by_series(found.metric)[:, places])
+    places = [board.detectors.index(name) for name in tests.detectors]
+    values, _ = complete_rows(board.by_series(tests.metric)[:, places])
     number = len(places)
-    if number < 2 or len(values) < 2 or (found.control and found.control not in found.detectors):
+    if number < 2 or len(values) < 2 or (tests.control and tests.control not in tests.detectors):
         return None
-    one = found.detectors.index(found.control) if found.control else 0
+    one = tests.detectors.index(tests.control) if tests.control else 0
     other = 0 if one else 1
-    comparisons = number - 1 if found.control else number * (number - 1) // 2
-    power = power_of(values[:, one] - values[:, other], alpha=found.alpha / comparisons)
-    return Lead(found.detectors[one], found.detectors[other], power, comparisons)
+    comparisons = number - 1 if tests.control else number * (number - 1) // 2
+    power = power_of(values[:, one] - values[:, other], alpha=tests.alpha / comparisons)
+    return Lead(tests.detectors[one], tests.detectors[other], power, comparisons)
 
 
 @dataclass(frozen=True)
@@ -295,25 +295,25 @@ def baseline_of(board: Leaderboard, metric: str) -> Baseline | None:
 
 def one_liner_dict(board: Leaderboard) -> dict[str, Any]:
     """Means of the one-liners under each metric, and who beats the best of them, as plain data."""
-    found = {metric: baseline_of(board, metric) for metric in board.metrics}
+    baselines = {metric: baseline_of(board, metric) for metric in board.metrics}
     return {
         metric: {"means": mean_of_rules(board, metric), "best": best.name, "beaten_by": best.beaten_by}
-        for metric, best in found.items()
+        for metric, best in baselines.items()
         if best is not None
     }
 
 
-def alike_texts(found: Significance) -> dict[str, str]:
+def alike_texts(tests: Significance) -> dict[str, str]:
     """Say of each detector from whom it is not told apart: by letters of groups, or by places where those are many.
 
     Those who share a letter are not told apart. Places are counted from the best mean rank, as in "2-5,7".
     """
-    if not found.has_few:
+    if not tests.has_few:
         return {
-            name: _ranges(np.flatnonzero(row) + 1) for name, row in zip(found.detectors, found.alike(), strict=True)
+            name: _ranges(np.flatnonzero(row) + 1) for name, row in zip(tests.detectors, tests.alike(), strict=True)
         }
-    letters: dict[str, str] = dict.fromkeys(found.detectors, "")
-    for number, group in enumerate(found.wilcoxon_groups):
+    letters: dict[str, str] = dict.fromkeys(tests.detectors, "")
+    for number, group in enumerate(tests.wilcoxon_groups):
         for name in group:
             letters[name] += _letter(number)
     return letters
@@ -355,8 +355,8 @@ def as_latex(
         ranks = [PaperCell(rows[detector, board.rank_by]["mean_rank"]) for detector in detectors]
         columns.append(PaperColumn("rank", "rank", False, ranks, decimals=2))
     for metric in shown:
-        found = None if board.pooled else board.significance(metric)
-        letters = alike_texts(found) if found is not None and found.has_few else {}
+        tests = None if board.pooled else board.significance(metric)
+        letters = alike_texts(tests) if tests is not None and tests.has_few else {}
         of_metric = [rows[detector, metric] for detector in detectors]
         cells = [
             PaperCell(row["mean"], _spread(board, row), board.is_above_chance(row), letters.get(row["detector"], ""))

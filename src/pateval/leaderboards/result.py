@@ -159,7 +159,7 @@ class Leaderboard(BoardValues):
         """Return summary, tests of `rank_by`, warnings, failures and notes as plain lists and numbers."""
         tests = None if self.pooled else self.significance()
         lead = None if tests is None else lead_of(self, tests)
-        found: dict[str, Any] = {
+        said: dict[str, Any] = {
             "rank_by": self.rank_by,
             "signatures": dict(self.signatures),
             "summary": self.summary_rows,
@@ -168,8 +168,8 @@ class Leaderboard(BoardValues):
             **({} if self.one_liners is None else {"one_liners": one_liner_dict(self)}),
             **({} if self.doubt is None else {"doubt": self.doubt.to_dict()}),
         }
-        found |= {name: getattr(self, name) for name in ("warnings", "failures", "notes")}
-        return plain(found)
+        said |= {name: getattr(self, name) for name in ("warnings", "failures", "notes")}
+        return plain(said)
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON."""

@@ -260,11 +260,11 @@ def make_board(
         board = compute(plan, settings, **how, base=base, output=output, overwrite=overwrite, keep_going=keep_going)
         if beside is not None:  # on the same steps, with the same chance
             plainly = replace(settings, measures=replace(settings.measures, thresholds=()), event_draws=0, doubt=0)
-            found = compute(beside, plainly, **how, base=board, overwrite=True, keep_going=True)
-            differing = diagnostics.other_series(board, diagnostics.jobs_of(found))
+            rules = compute(beside, plainly, **how, base=board, overwrite=True, keep_going=True)
+            differing = diagnostics.other_series(board, diagnostics.jobs_of(rules))
             for sentence in differing if one_liners is not None else ():
                 raise TableError(f"the one-liners do not go with the detectors: {sentence}")
-            board = replace(board, one_liners=bare(found))
+            board = replace(board, one_liners=bare(rules))
     for line in board.notes[len(plan.notes) :]:
         tell(line)
     return board if control is None else board.against(control)
@@ -283,13 +283,13 @@ def _one_liner_plan(
         before = None if base is None else base.one_liners
         return _rules_on(plan, before.series if before is not None and {*metrics} <= {*before.metrics} else ())
     # Files of their own, with columns and labels as `pateval detect` writes them.
-    found = make_plan(
+    rules = make_plan(
         given, replace(reading, label=None, score=None, series=None, detector=None, run=None, positive=None)
     )
-    codes = [code for code, name in enumerate(found.series) if name in plan.series]
+    codes = [code for code, name in enumerate(rules.series) if name in plan.series]
     if not codes:
-        raise TableError(f"{found.where(0)}: the one-liners are on none of the series that the detectors are on")
-    return by_name(found, np.isin(found.jobs.series_code, codes))
+        raise TableError(f"{rules.where(0)}: the one-liners are on none of the series that the detectors are on")
+    return by_name(rules, np.isin(rules.jobs.series_code, codes))
 
 
 def _rules_on(plan: Plan, known: Collection[str]) -> Plan | None:
@@ -310,12 +310,12 @@ def _rules_on(plan: Plan, known: Collection[str]) -> Plan | None:
     return Plan.of(parts, merged_notes(notes)) if parts else None
 
 
-def bare(found: Leaderboard) -> Leaderboard:
+def bare(beside: Leaderboard) -> Leaderboard:
     """One-liners without what is said of series and few detectors: the board that they stand beside says it."""
     rows = [
-        {name: row[name] for name in ("series", *diagnostics.TRUTH)} for row in diagnostics.rows_of(found.series_table)
+        {name: row[name] for name in ("series", *diagnostics.TRUTH)} for row in diagnostics.rows_of(beside.series_table)
     ]
-    return replace(found, series_table=diagnostics.series_table(rows), warnings=(), checks=(), coarse=())
+    return replace(beside, series_table=diagnostics.series_table(rows), warnings=(), checks=(), coarse=())
 
 
 def compute(

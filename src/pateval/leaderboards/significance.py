@@ -113,14 +113,14 @@ class Significance(Result):
         if p_values and not by_control:
             return ~(np.array(p_values, dtype=np.float64) < self.alpha)
         places = {name: place for place, name in enumerate(self.detectors)}
-        found = np.eye(len(places), dtype=np.bool_)
+        is_alike = np.eye(len(places), dtype=np.bool_)
         for group in self.nemenyi_groups if test == "nemenyi" else self.wilcoxon_groups:
             members = [places[name] for name in group]
             if by_control:
-                found[places[self.control], members] = found[members, places[self.control]] = True
+                is_alike[places[self.control], members] = is_alike[members, places[self.control]] = True
             else:
-                found[np.ix_(members, members)] = True
-        return found
+                is_alike[np.ix_(members, members)] = True
+        return is_alike
 
     def against_control(self) -> dict[str, float]:
         """Return the corrected p-value of each other detector against the control, where pairs are kept."""
@@ -144,8 +144,8 @@ class Significance(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data that JSON can carry; without a control there is none in it."""
-        found = super().to_dict()
-        return found if self.control else {name: value for name, value in found.items() if name != "control"}
+        fields = super().to_dict()
+        return fields if self.control else {name: value for name, value in fields.items() if name != "control"}
 
 
 def known_detector(name: str, detectors: Sequence[str]) -> str:

@@ -232,9 +232,9 @@ class BoardValues(Result):
         self._require_series()
         rows: list[dict[str, Any]] = []
         for id_ in self.metrics if metric is None else [self._id(metric)]:
-            found = self._ranks(id_)
-            for d in found.best_first():
-                row = (id_, self.detectors[d], found.mean_rank(d), found.used, found.dropped)
+            ranks = self._ranks(id_)
+            for d in ranks.best_first():
+                row = (id_, self.detectors[d], ranks.mean_rank(d), ranks.used, ranks.dropped)
                 rows.append(dict(zip(_RANKS, row, strict=True)))
         return rows
 
@@ -295,11 +295,11 @@ class BoardValues(Result):
 
     def reasons(self) -> Counter[tuple[str, str]]:
         """Count the missing values by metric and reason."""
-        found: Counter[tuple[str, str]] = Counter()
+        missing: Counter[tuple[str, str]] = Counter()
         for m, metric in enumerate(self.metrics):
             codes, counts = np.unique(self.reason_codes[:, :, m][self.present], return_counts=True)
-            found.update({(metric, self.reason_texts[c]): int(n) for c, n in zip(codes, counts, strict=True) if c})
-        return found
+            missing.update({(metric, self.reason_texts[c]): int(n) for c, n in zip(codes, counts, strict=True) if c})
+        return missing
 
     @cached_property
     def predicting(self) -> frozenset[str]:
@@ -334,9 +334,9 @@ class BoardValues(Result):
         if metric in self.metrics:
             return metric
         with suppress(ValueError, TypeError):
-            found = canonical_id(metric) if self.measures is None else self.measures.id_of(metric)
-            if found in self.metrics:
-                return found
+            known = canonical_id(metric) if self.measures is None else self.measures.id_of(metric)
+            if known in self.metrics:
+                return known
         raise ValueError(f"metric {metric!r} is not in this leaderboard; it has {', '.join(self.metrics)}")
 
     def _control(self, control: str | None) -> str:

@@ -124,13 +124,13 @@ def _ranking(rank_by: MetricLike | None, measures: Measures) -> str:
     """The metric to rank by; one that is not computed is refused."""
     if rank_by is None:
         return default_rank_by(measures.ids)
-    found = measures.id_of(rank_by if isinstance(rank_by, str) else measures.find([rank_by])[0].id)
-    if found not in measures.ids:
+    metric = measures.id_of(rank_by if isinstance(rank_by, str) else measures.find([rank_by])[0].id)
+    if metric not in measures.ids:
         raise ValueError(
             f"rank_by must be one of the metrics computed ({', '.join(measures.ids[:8])}"
             f"{', ...' if len(measures.ids) > 8 else ''}), so add it to them; got {in_words(rank_by)}"
         )
-    return found
+    return metric
 
 
 def _spelling(metric: Metric) -> str:
@@ -455,8 +455,8 @@ class SeriesTask:
         """Low and high of each metric over draws of the events."""
 
         def values_at(steps: IntArray) -> list[float]:
-            (found,) = _values([self.recording.drawn(steps)], wanted)
-            return [value.value for value in found.values()]
+            (by_metric,) = _values([self.recording.drawn(steps)], wanted)
+            return [value.value for value in by_metric.values()]
 
         draws, seed = self.settings.event_draws or 0, self.measures.seed
         limits = event_intervals(self.recording.labels, values_at, draws=draws, seed=seed)
