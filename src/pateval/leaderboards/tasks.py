@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -246,38 +246,30 @@ def _several(items: Iterable[ScoredSeries], most_steps: int) -> Iterator[list[Sc
 
 
 def _results(tasks: Sequence[SeriesTask]) -> Iterator[SeriesResult]:
-    """Take every task through its steps: what several of them lack is computed together."""
-    for task in tasks:
-        task.attempt(task.prepare)
-    for ask, compute in (
-        (SeriesTask.wanted_values, lambda several, missing: _values([task.recording for task in several], missing)),
-        (SeriesTask.wanted_chance, _chance),
-        (SeriesTask.wanted_limits, lambda several, missing: [task.limits(missing) for task in several]),
-        (SeriesTask.wanted_doubt, lambda several, missing: [task.doubt(missing) for task in several]),
-    ):
+    """Take all tasks through their steps side by side: what several of them lack is computed together."""
+    while asked := [wanted for task in tasks if (wanted := task.next_step()) is not None]:
         alike: dict[object, list[Wanted]] = {}
-        for task in tasks:
-            wanted = task.attempt(partial(ask, task))
-            if wanted is not None and wanted.missing.metrics:
-                alike.setdefault((wanted.missing.ids, wanted.missing.threshold), []).append(wanted)
+        for wanted in asked:
+            if wanted.missing.metrics:
+                key = wanted.purpose, wanted.missing.ids, wanted.missing.threshold
+                alike.setdefault(key, []).append(wanted)
         for several in alike.values():
-            _complete(several, compute)
+            _complete(several)
     for task in tasks:
-        task.attempt(task.finish)
         yield task.result
 
 
-def _complete(several: Sequence[Wanted], compute: Callable[..., Sequence[Mapping[str, Any]]]) -> None:
+def _complete(several: Sequence[Wanted]) -> None:
     """Compute the same metrics for several tasks; where that fails for each alone, to see whose fault it is."""
     started = time.perf_counter()
     try:
-        computed = compute([wanted.task for wanted in several], several[0].missing)
+        computed = _COMPUTE[several[0].purpose]([wanted.task for wanted in several], several[0].missing)
     except Exception as error:
         if len(several) == 1:
             several[0].task.fail(error)
         else:
             for wanted in several:
-                _complete([wanted], compute)
+                _complete([wanted])
         return
     seconds = (time.perf_counter() - started) / len(several)
     for wanted, values in zip(several, computed, strict=True):
@@ -291,8 +283,8 @@ def _values(recordings: Sequence[Recording], measures: Measures) -> list[dict[st
         return values_together(recordings, measures, keep_going=True)
 
 
-def _chance(several: Sequence[SeriesTask], missing: Measures) -> list[dict[str, float]]:
-    levels = chance_of([(task.recording, task.result.values) for task in several], missing)
+def _chance(tasks: Sequence[SeriesTask], measures: Measures) -> list[dict[str, float]]:
+    levels = chance_of([(task.recording, task.values) for task in tasks], measures)
     return [{metric: value.value for metric, value in of_task.items()} for of_task in levels]
 
 
@@ -342,18 +334,21 @@ class SeriesTask:
     """One detector on one series: all that is wanted of it and not in the cache yet, computed and kept."""
 
     recording: Recording
+    values: dict[str, Value]
 
     def __init__(self, item: ScoredSeries, batch: Batch, settings: Settings) -> None:
         self.item, self.job, self.batch, self.settings = item, item.unit, batch, settings
         self.measures = settings.measures.of_detector(self.job.detector)
         self.result = SeriesResult(self.job.number, batch.purpose)
+        self._steps = self._all_steps()
 
-    def attempt(self, step: Callable[[], Any]) -> Any:
-        """Take a step, unless one before has failed."""
+    def next_step(self) -> Wanted | None:
+        """Say what is wanted next; nothing where all is done, or something has failed."""
         try:
-            return None if self.result.failure else step()
+            return None if self.result.failure else next(self._steps, None)
         except Exception as error:
             self.fail(error)
+            return None
 
     def fail(self, error: Exception) -> None:
         """Come to nothing, for a reason."""
@@ -361,80 +356,57 @@ class SeriesTask:
         reason = str(error) if bad_input else named_error(error)
         (self.result,) = failed([self.job], self.batch.purpose, reason, bad_input=bad_input)
 
-    def prepare(self) -> None:
-        """Read the series as it is evaluated: less the steps without a score of others, 0 and 1 as predictions."""
+    def _all_steps(self) -> Iterator[Wanted]:
+        """Do what is to be done with the series; what is wanted on the way is there when it goes on."""
+        recording = self.recording = self._read()
+        result, settings, measures = self.result, self.settings, self.measures
+        is_scored = self.batch.purpose == SCORES
+        if self.batch.purpose == LOOK:
+            result.absent = None if recording.is_mostly_missing else recording.absent
+            return
+        if is_scored:
+            self._look_at_labels()
+        # Nothing is computed without a step that counts, or with scores for less than half of them.
+        if recording.is_mostly_missing or (recording.is_left_out is not None and recording.is_left_out.all()):
+            result.values = values_of(recording, measures) if is_scored else {}
+            return
+        options = self._options()
+        wanted = self._wanted("values", options, measures)
+        self.values = wanted.values
+        self.values.update({metric: Value(*value) for metric, value in wanted.values.items()})
+        yield wanted
+        if measures.chance:
+            yield from self._chance_step(options)
+        if not is_scored:
+            return
+        if settings.event_draws and settings.event_metrics:
+            parameters = [options, settings.event_draws, measures.seed]
+            wanted = self._wanted("events", parameters, self._only(settings.event_metrics))
+            result.limits = wanted.values
+            yield wanted
+        if settings.doubt:
+            reach = doubt_in_steps(settings.doubt, recording)
+            parameters = [options, reach, settings.doubt_draws, measures.seed]
+            wanted = self._wanted("doubt", parameters, self._only(settings.doubt_metrics))
+            result.doubt = wanted.values
+            yield wanted
+        result.values = {metric: self.values[metric] for metric in measures.ids}
+        scores = recording.counted(recording.scores) if recording.scores is not None else np.empty(0)
+        result.coarse = coarseness(without_gaps(scores)) is not None
+
+    def _read(self) -> Recording:
+        """The series as it is evaluated: less the steps without a score of others, 0 and 1 as predictions."""
         recording, batch, number = recording_of(self.item, self.settings.measures), self.batch, self.job.number
         if (left_out := batch.left_out.get(number)) is not None:
             of_others = np.unpackbits(left_out, count=len(recording.labels)).astype(np.bool_)
             recording = replace(recording, of_others=of_others)
         if number in batch.binary:
             recording = replace(recording, predictions=np.equal(cast("FloatArray", recording.scores), 1))
-        self.recording = recording
+        return recording
 
-    @cached_property
-    def content(self) -> str:
-        """Digest of all that the values are computed from."""
-        return result_cache.content_digest(self.recording)
-
-    @property
-    def _counts(self) -> bool:
-        """Whether there is anything to compute: a step that counts, and scores for at least half of them."""
-        recording = self.recording
-        return not recording.is_mostly_missing and (recording.is_left_out is None or not recording.is_left_out.all())
-
-    def wanted_values(self) -> Wanted | None:
-        """Value or reason of each metric, unless only missing scores are looked for."""
-        if self.batch.purpose == LOOK or not self._counts:
-            return None
-        wanted = self._wanted("values", self._parameters(), self.measures)
-        wanted.values.update({metric: Value(*value) for metric, value in wanted.values.items()})
-        self.result.values = wanted.values
-        return wanted
-
-    def wanted_chance(self) -> Wanted | None:
-        """What random scores reach: under the metrics where it hangs on the detector, and the others where asked."""
-        if not self.result.values or not self.measures.chance:
-            return None
-        own, others = own_and_shared(self.recording, self.measures)
-        self.result.own_chance = own.ids
-        self.result.chance_key = chance_key(self.recording, others, self.result.values)
-        is_shared = self.batch.purpose == CHANCE or self.job.number in self.batch.first
-        measures = self.measures if is_shared else own
-        if not measures.metrics:
-            return None
-        parameters = [self._parameters(), measures.chance, measures.seed]
-        content = chance_key(self.recording, measures, self.result.values)
-        wanted = self._wanted("chance", parameters, measures, content)
-        self.result.chance = wanted.values
-        return wanted
-
-    def wanted_limits(self) -> Wanted | None:
-        """Confidence limits over the events of the series, where they are asked for."""
-        draws, metrics = self.settings.event_draws, self.settings.event_metrics
-        if not self.result.values or self.batch.purpose != SCORES or not draws or not metrics:
-            return None
-        wanted = self._wanted("events", [self._parameters(), draws, self.measures.seed], self._only(metrics))
-        self.result.limits = wanted.values
-        return wanted
-
-    def wanted_doubt(self) -> Wanted | None:
-        """Values on labels whose edges were moved, where labels are in doubt."""
-        if not self.result.values or self.batch.purpose != SCORES or not self.settings.doubt:
-            return None
-        reach = doubt_in_steps(self.settings.doubt, self.recording)
-        parameters = [self._parameters(), reach, self.settings.doubt_draws, self.measures.seed]
-        wanted = self._wanted("doubt", parameters, self._only(self.settings.doubt_metrics))
-        self.result.doubt = wanted.values
-        return wanted
-
-    def finish(self) -> None:
-        """Look at scores and labels, and compute what is wanted of this series alone."""
+    def _look_at_labels(self) -> None:
+        """What is known of the series beside values: digests, which steps count, and how events lie."""
         recording, result = self.recording, self.result
-        if result.purpose == LOOK:
-            result.absent = None if recording.is_mostly_missing else recording.absent
-        if result.purpose != SCORES:
-            result.values = {}
-            return
         result.labels, result.content = result_cache.labels_digest(recording), self.content
         if self.measures.follows_clock:
             result.clock = result_cache.clock_digest(recording)
@@ -444,34 +416,46 @@ class SeriesTask:
             result.spacing = EventSpacing.of(
                 self.job.series, recording.labels, nanoseconds=recording.nanoseconds, ignore=recording.ignore
             )
-        if not self._counts:
-            result.values = values_of(recording, self.measures)
-            return
-        result.values = {metric: result.values[metric] for metric in self.measures.ids}
-        scores = recording.counted(recording.scores) if recording.scores is not None else np.empty(0)
-        result.coarse = coarseness(without_gaps(scores)) is not None
 
-    def limits(self, wanted: Measures) -> dict[str, list[float]]:
+    def _chance_step(self, options: list[Any]) -> Iterator[Wanted]:
+        """What random scores reach: under the metrics where it hangs on the detector, and the others where asked."""
+        own, others = own_and_shared(self.recording, self.measures)
+        self.result.own_chance = own.ids
+        self.result.chance_key = chance_key(self.recording, others, self.values)
+        is_shared = self.batch.purpose == CHANCE or self.job.number in self.batch.first
+        measures = self.measures if is_shared else own
+        if measures.metrics:
+            steps = chance_key(self.recording, measures, self.values)
+            wanted = self._wanted("chance", [options, measures.chance, measures.seed], measures, steps)
+            self.result.chance = wanted.values
+            yield wanted
+
+    @cached_property
+    def content(self) -> str:
+        """Digest of all that the values are computed from."""
+        return result_cache.content_digest(self.recording)
+
+    def limits(self, measures: Measures) -> dict[str, list[float]]:
         """Low and high of each metric over draws of the events."""
 
         def values_at(steps: IntArray) -> list[float]:
-            (by_metric,) = _values([self.recording.drawn(steps)], wanted)
+            (by_metric,) = _values([self.recording.drawn(steps)], measures)
             return [value.value for value in by_metric.values()]
 
-        draws, seed = self.settings.event_draws or 0, self.measures.seed
+        draws, seed = self.settings.event_draws or 0, measures.seed
         limits = event_intervals(self.recording.labels, values_at, draws=draws, seed=seed)
-        return dict(zip(wanted.ids, limits.tolist(), strict=True))
+        return dict(zip(measures.ids, limits.tolist(), strict=True))
 
-    def doubt(self, wanted: Measures) -> dict[str, list[float]]:
+    def doubt(self, measures: Measures) -> dict[str, list[float]]:
         """Values on moved labels, which are alike for all detectors that have the same labels."""
         reach, labels = doubt_in_steps(self.settings.doubt, self.recording), self.recording.labels
         digest = int(result_cache.labels_digest(self.recording), 16)
-        generator = np.random.default_rng([self.measures.seed, reach, digest])
+        generator = np.random.default_rng([measures.seed, reach, digest])
         moved = [
-            _values([replace(self.recording, labels=drawn)], wanted)[0]
+            _values([replace(self.recording, labels=drawn)], measures)[0]
             for drawn in moved_labels(labels, reach, self.settings.doubt_draws, generator)
         ]
-        return {metric: [values[metric].value for values in moved] for metric in wanted.ids}
+        return {metric: [values[metric].value for values in moved] for metric in measures.ids}
 
     def _wanted(self, purpose: str, parameters: object, measures: Measures, content: str | None = None) -> Wanted:
         """Take what the cache has, and say what is missing."""
@@ -480,10 +464,12 @@ class SeriesTask:
         kept = {} if folder is None else result_cache.opened(folder).load(key)
         values = {metric: kept[token] for metric in measures.ids if (token := tokens.get(metric)) in kept}
         self.result.seconds += kept[result_cache.SECONDS] if values else 0.0
-        missing = tuple(metric for metric in measures.metrics if metric.id not in values)
-        return Wanted(self, purpose, key, replace(measures, metrics=missing) if values else measures, values)
+        missing = measures
+        if values:
+            missing = replace(measures, metrics=tuple(metric for metric in measures.metrics if metric.id not in values))
+        return Wanted(self, purpose, key, missing, values)
 
-    def _parameters(self) -> list[Any]:
+    def _options(self) -> list[Any]:
         """Options that change numbers, beside those in the metrics' own tokens."""
         measures = self.measures
         levels: list[float] = []
@@ -496,3 +482,12 @@ class SeriesTask:
 
     def _only(self, names: Sequence[str]) -> Measures:
         return replace(self.measures, metrics=tuple(self.measures.by_id[name] for name in names))
+
+
+# How what is wanted for a purpose is computed of several tasks.
+_COMPUTE: dict[str, Callable[[Sequence[SeriesTask], Measures], Sequence[Mapping[str, Any]]]] = {
+    "values": lambda tasks, measures: _values([task.recording for task in tasks], measures),
+    "chance": _chance,
+    "events": lambda tasks, measures: [task.limits(measures) for task in tasks],
+    "doubt": lambda tasks, measures: [task.doubt(measures) for task in tasks],
+}
