@@ -154,10 +154,6 @@ class MetricRanks:
     used: int  # series where all of them have a value
     dropped: int
 
-    def mean_rank(self, detector: int) -> float | None:
-        """Return the mean rank of a detector, None where it has none."""
-        return number(float(self.means[detector]))
-
     def best_first(self) -> list[int]:
         """Return the detectors in the order of their mean ranks, then of the leaderboard."""
         order: list[int] = self.ranked[np.argsort(self.means[self.ranked], kind="stable")].tolist()
@@ -292,7 +288,7 @@ def in_order(names: Iterable[str]) -> tuple[str, ...]:
 def by_name(plan: Plan, jobs: npt.NDArray[Any] | None = None) -> Plan:
     """A plan, or the part of it with some jobs, with the names that these have, in order."""
     table = plan.jobs
-    columns = {one.name: getattr(table, one.name) for one in fields(table)}
+    columns = {field.name: getattr(table, field.name) for field in fields(table)}
     changed: dict[str, Any] = {
         name: array if jobs is None else array[jobs] for name, array in columns.items() if isinstance(array, np.ndarray)
     }

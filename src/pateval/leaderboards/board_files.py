@@ -73,7 +73,7 @@ def save(board: Leaderboard, folder: str | os.PathLike[str], *, overwrite: bool 
     with writing(target):
         (target / RUN).unlink(missing_ok=True)  # without it the folder is no leaderboard until all is written
         tables = tables_of(board) | {TIMINGS: board.timing_table()}
-        for name in (*_WHERE_THERE, *_RANKED):
+        for name in _WHERE_THERE:
             (target / name).unlink(missing_ok=True)  # of an earlier leaderboard in this folder
         board.to_parquet(target / SCORES)
         board.to_csv(target / SCORES_AS_TEXT)
@@ -272,11 +272,10 @@ _KINDS_OF_WORK: dict[Any, tuple[str, ...]] = {
     int: ("event_draws", "units", "computed", "from_cache", "failed"),
     (dict, type(None)): ("doubt",),
 }
-_RANKED = ("ranks.csv", "agreement.csv", SIGNIFICANCE)
-_WHERE_THERE = (CHANCE, "doubt.csv", DOUBT, JOBS, SERIES)
 _ALWAYS = (SCORES, SCORES_AS_TEXT, "summary.csv", CONTENTS, TIMINGS)
-_SEALED = (*_ALWAYS, *_RANKED, *_WHERE_THERE, f"{ONE_LINERS}/{RUN}")
-OUTPUTS = (*_ALWAYS, *_RANKED, *_WHERE_THERE, ONE_LINERS, RUN)
+_WHERE_THERE = ("ranks.csv", "agreement.csv", SIGNIFICANCE, CHANCE, "doubt.csv", DOUBT, JOBS, SERIES)
+_SEALED = (*_ALWAYS, *_WHERE_THERE, f"{ONE_LINERS}/{RUN}")
+OUTPUTS = (*_ALWAYS, *_WHERE_THERE, ONE_LINERS, RUN)
 """All files and folders that `save` may write."""
 
 
@@ -440,7 +439,7 @@ def _chance(folder: Path, axes: tuple[tuple[str, ...], ...]) -> ChanceLevels | N
         levels = rows.setdefault((row["detector"] or "", row["series"]), [math.nan] * len(metrics))
         levels[metrics.index(row["metric"])] = _number(row["chance"])
     places = {key: place for place, key in enumerate(rows)}
-    numbers = [[places.get((name, one), places.get(("", one), -1)) for one in series] for name in detectors]
+    numbers = [[places.get((name, on), places.get(("", on), -1)) for on in series] for name in detectors]
     return ChanceLevels(np.array(list(rows.values())), np.array(numbers, dtype=np.int32))
 
 

@@ -41,7 +41,7 @@ class BoardCheck(NamedTuple):
     remedy: str  # what to do about it
 
 
-_OF_EVENTS = tuple(one.name for one in fields(EventSpacing))  # the series first
+_OF_EVENTS = tuple(field.name for field in fields(EventSpacing))  # the series first
 COUNTS = ("ignored", "missing", "evaluated", "events", "events_left_out")
 """What the table of jobs has of `StepCounts`, null where no step is left out and no score is missing."""
 
@@ -110,7 +110,7 @@ def label_differences(plan: Plan, labels: npt.NDArray[np.int32]) -> Iterator[Boa
         odd.setdefault(plan.where(job), []).append((job, int(usual_of_job[job])))
     for where, pairs in odd.items():
         names = list(dict.fromkeys(plan.jobs[job].series for job, _ in pairs))
-        counted = [_differing_steps(plan, one, other) for one, other in pairs[:_READ_AT_MOST]]
+        counted = [_differing_steps(plan, *pair) for pair in pairs[:_READ_AT_MOST]]
         steps = sum(count for count in counted if count is not None)
         more = "at least " if len(pairs) > _READ_AT_MOST else ""
         lengths = counted.count(None)

@@ -74,7 +74,8 @@ def settings_of(
     doubt = (run["doubt"] if with_doubt else None) or {"amount": None, "draws": 1, "metrics": ()}
     try:
         measures = measures or Measures.from_record(run["measures"])
-        measures = replace(measures, thresholds=tuple(one for one in measures.thresholds if one[0] in detectors))
+        own = tuple((name, threshold) for name, threshold in measures.thresholds if name in detectors)
+        measures = replace(measures, thresholds=own)
         doubted = {"doubt": doubt["amount"], "doubt_draws": doubt["draws"]}
         settings = Settings.of(measures, event_draws=run["event_draws"], **doubted)
     except (TypeError, ValueError, KeyError) as error:
@@ -278,8 +279,8 @@ def _record(first: Leaderboard, second: Leaderboard, settings: Settings, *, unit
     shift = len(readings[0]["layouts"])
     reading = {
         "directory": directory,
-        "event_files": list(dict.fromkeys(path for each in readings for path in each["event_files"])),
-        "layouts": [layout for each in readings for layout in each["layouts"]],
+        "event_files": list(dict.fromkeys(path for reading in readings for path in reading["event_files"])),
+        "layouts": [layout for reading in readings for layout in reading["layouts"]],
         "layout_of_input": [
             *(readings[0]["layout_of_input"][place] for place in kept),
             *(number + shift for number in readings[1]["layout_of_input"]),

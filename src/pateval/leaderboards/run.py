@@ -418,10 +418,11 @@ def _reading(plan: Plan) -> dict[str, Any]:
     """Say how each input was read, so that it can be read again."""
     plain = [replace(layout, guessed="", notes=()) for layout in plan.layouts]
     known = {layout: number for number, layout in enumerate(dict.fromkeys(plain))}
-    intervals = [one for layout in known for one in (layout.events, layout.ignored) if one is not None]
+    intervals = (table for layout in known for table in (layout.events, layout.ignored) if table is not None)
+    files = dict.fromkeys(table.where for table in intervals)
     return {
         "directory": os.getcwd(),
-        "event_files": [where for where in dict.fromkeys(one.where for one in intervals) if os.path.isfile(where)],
+        "event_files": [where for where in files if os.path.isfile(where)],
         "layouts": [asdict(layout) for layout in known],
         "layout_of_input": [known[layout] for layout in plain],
     }

@@ -88,23 +88,23 @@ class BoardValues(Result):
         *,
         axes: Sequence[Sequence[str]] | None = None,
         where: object = "",
-        **others: Any,
+        **fields: Any,
     ) -> Self:
         """Make one of rows (pyarrow Table) with the columns of `scores`, and perhaps of chance, by `arrange`."""
         names, runs, reasons, coverage, chance = arrange(cells, axes, where)
         if chance is not None:
-            others["chance"] = levels_of(runs.entries.mean(chance))
-        return cls.of_runs(names, runs, reasons, facts, coverage=coverage, **others)
+            fields["chance"] = levels_of(runs.entries.mean(chance))
+        return cls.of_runs(names, runs, reasons, facts, coverage=coverage, **fields)
 
     @classmethod
     def of_runs(
-        cls, axes: Any, runs: RunTable, reason_texts: tuple[str, ...], facts: Mapping[str, MetricFacts], **others: Any
+        cls, axes: Any, runs: RunTable, reason_texts: tuple[str, ...], facts: Mapping[str, MetricFacts], **fields: Any
     ) -> Self:
         """Make one of the values of every run; the axes are detectors, series and metrics."""
         detectors, series, metrics = axes
         values, present, codes = runs.of_detectors()
-        others["runs"] = runs if runs.entries.has_runs else None
-        return cls(detectors, series, metrics, values, present, codes, reason_texts, facts, **others)
+        fields["runs"] = runs if runs.entries.has_runs else None
+        return cls(detectors, series, metrics, values, present, codes, reason_texts, facts, **fields)
 
     def __post_init__(self) -> None:
         rank_by = self.rank_by or default_rank_by(self.metrics)
@@ -130,8 +130,9 @@ class BoardValues(Result):
         """
         metrics, cells = len(self.metrics), self if self.runs is None else self.runs
         detector_code = np.arange(len(self.detectors)) if self.runs is None else self.runs.entries.detector_code
-        own = [self.own_signatures.get(name, self.signatures) for name in self.detectors]
-        texts, numbers = np.unique([one.get(metric, "") for one in own for metric in self.metrics], return_inverse=True)
+        own = (self.own_signatures.get(name, self.signatures) for name in self.detectors)
+        signatures = [of_metrics.get(metric, "") for of_metrics in own for metric in self.metrics]
+        texts, numbers = np.unique(signatures, return_inverse=True)
         places = np.argwhere(cells.present)
         step = max(1, ROWS_AT_ONCE // max(metrics, 1))
         for first in range(0, len(places), step):
@@ -204,7 +205,7 @@ class BoardValues(Result):
                     "high": number(high),
                     "chance": None if chance is None else mean(chance[d, defined]),
                     "skill": None if above_chance is None else mean(above_chance[d]),
-                    "mean_rank": None if self.pooled else ranks.mean_rank(d),
+                    "mean_rank": None if self.pooled else number(ranks.means[d]),
                 }
                 if self.runs is not None:
                     rows[d, m] |= {"runs": self.runs.number(d), "run_std": self.runs.spread(d, m)}
@@ -234,7 +235,7 @@ class BoardValues(Result):
         for id_ in self.metrics if metric is None else [self._id(metric)]:
             ranks = self._ranks(id_)
             for d in ranks.best_first():
-                row = (id_, self.detectors[d], ranks.mean_rank(d), ranks.used, ranks.dropped)
+                row = (id_, self.detectors[d], number(ranks.means[d]), ranks.used, ranks.dropped)
                 rows.append(dict(zip(_RANKS, row, strict=True)))
         return rows
 
@@ -277,7 +278,7 @@ class BoardValues(Result):
         1: the metrics order the detectors alike; 0: unrelated; -1: reversed. Null where a metric does not order them.
         """
         pa, rows = arrow(), self.agreement_rows
-        columns = {one: pa.array([row[one] for row in rows.values()], pa.float64()) for one in self.metrics}
+        columns = {metric: pa.array([row[metric] for row in rows.values()], pa.float64()) for metric in self.metrics}
         return pa.table({"metric": list(rows)} | columns)
 
     @cached_property

@@ -189,9 +189,9 @@ def divided(settings: Settings, pool: WorkerPool) -> tuple[Settings, Settings, l
     here = [metric for metric in settings.metrics if not metric.importable or metric.function.__module__ in missing]
     if not here or (pool.executor is None and pool.workers == 1):
         return settings, settings.restricted(()), []
-    others = [metric for metric in settings.metrics if metric not in here]
+    there = [metric for metric in settings.metrics if metric not in here]
     note = f"computed in this process, since workers cannot import them: {', '.join(metric.id for metric in here)}"
-    return settings.restricted(others), settings.restricted(here), [note]
+    return settings.restricted(there), settings.restricted(here), [note]
 
 
 def failed(jobs: Iterable[Unit], purpose: str, reason: str, *, bad_input: bool = False) -> list[SeriesResult]:
@@ -419,9 +419,9 @@ class SeriesTask:
 
     def _chance_step(self, options: list[Any]) -> Iterator[Wanted]:
         """What random scores reach: under the metrics where it hangs on the detector, and the others where asked."""
-        own, others = own_and_shared(self.recording, self.measures)
+        own, shared = own_and_shared(self.recording, self.measures)
         self.result.own_chance = own.ids
-        self.result.chance_key = chance_key(self.recording, others, self.values)
+        self.result.chance_key = chance_key(self.recording, shared, self.values)
         is_shared = self.batch.purpose == CHANCE or self.job.number in self.batch.first
         measures = self.measures if is_shared else own
         if measures.metrics:

@@ -192,7 +192,7 @@ def verify(
         other = _verified(beside, board_files.load(folder, check=False), **options)
     except TableError as error:
         return replace(found, differences=(*found.differences, Difference("file", str(error))))
-    more = (each._replace(sentence=f"{beside.name}: {each.sentence}") for each in other.differences)
+    more = (Difference(kind, f"{beside.name}: {sentence}") for kind, sentence in other.differences)
     return replace(
         found,
         differences=(*found.differences, *more),
@@ -331,14 +331,14 @@ def _cells(board: Leaderboard, series: Sequence[str]) -> dict[tuple[str, ...], d
 
 def _whole_differences(saved: Leaderboard, board: Leaderboard, run: Mapping[str, Any]) -> Iterator[Difference]:
     """Compare what only all pairs together tell: moved labels, warnings, and what the board says of itself."""
-    right, written = (board_files.tables_of(each) for each in (board, saved))
+    right, written = map(board_files.tables_of, (board, saved))
     for name, kind in ((board_files.DOUBT, "value"), (board_files.JOBS, "record"), (board_files.SERIES, "record")):
         if name in right and (name in written or kind == "record"):
             here = [column for column in right[name].column_names if column != "digest"]  # compared pair by pair
             ours, theirs = (as_csv(tables[name].select(here)) for tables in (right, written))
             if sentence := first_difference(ours, theirs, _FROM_INPUTS):
                 yield Difference(kind, f"{name}: {sentence}")
-    described, recorded = (_comparable(each, run) for each in (board_files.describe(board), dict(run)))
+    described, recorded = (_comparable(record, run) for record in (board_files.describe(board), dict(run)))
     for name in _FOUND_AGAIN:
         for where, ours, theirs in _unequal(described.get(name), recorded.get(name)):
             yield Difference("record", f"run.json: {name}{where} is {_text(theirs)}; {_FROM_INPUTS} {_text(ours)}")
