@@ -170,10 +170,7 @@ def rank_detectors(table: FloatArray, facts: MetricFacts) -> MetricRanks:
 
 
 def mean_limits(values: FloatArray) -> FloatArray:
-    """Return bootstrap limits of the means over series: detectors by metrics by (low, high).
-
-    Columns defined on the same series share their resamples, and few columns are copied at a time.
-    """
+    """Return bootstrap limits of means over series, as (low, high); columns defined alike share their resamples."""
     detectors, series, metrics = values.shape
     limits = np.full((detectors, metrics, 2), np.nan)
     defined_alike: dict[bytes, list[tuple[int, int]]] = {}
@@ -216,10 +213,9 @@ def skill(value: npt.ArrayLike, chance: npt.ArrayLike, *, best: float | None = 1
 def arrange(
     table: Any, axes: Sequence[Sequence[str]] | None = None, where: object = ""
 ) -> tuple[tuple[tuple[str, ...], ...], RunTable, tuple[str, ...], FloatArray | None, FloatArray | None]:
-    """Put rows of detector, series, metric, value and reason, perhaps run, coverage and chance, in their places.
+    """Put rows of a table (of pyarrow) in the places of their names: axes, runs, texts of reasons, coverage and chance.
 
-    Returned are the axes, values of all runs, texts of reasons, coverage and chance. Without ``axes`` names are in
-    order of appearance; with them others are refused.
+    Without ``axes`` names are in order of appearance; with them others are refused.
     """
     columns = {name: table[name].combine_chunks() for name in table.column_names}
     names = tuple(tuple(axis) for axis in axes or (columns[name].unique().to_pylist() for name in AXES))

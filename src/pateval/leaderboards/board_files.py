@@ -119,12 +119,7 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 class PartialScores:
-    """Writes results as they come, in files of bounded size.
-
-    The files hold the rows of ``scores.parquet`` in the order in which they were finished. They stay after an
-    interruption, for whoever wants to look, until the next run into the same folder. Without a folder for the tables
-    nothing is written.
-    """
+    """Writes results as they come in files of bounded size, which stay after an interruption until the next run."""
 
     def __init__(self, output: str | os.PathLike[str] | None, plan: Plan) -> None:
         self._folder = None if output is None else Path(output) / PARTIAL
@@ -178,10 +173,7 @@ class PartialScores:
 
 
 def refuse_other_board(folder: Path, described: Mapping[str, Any], rows: Collection[tuple[str, str, str]]) -> None:
-    """Refuse to replace a leaderboard by one of another question, or by one that lacks some of its rows.
-
-    ``described`` is what run.json would say of the new one, ``rows`` are detector, series and run of all that it has.
-    """
+    """Refuse to replace a leaderboard by one of another question, or by one that lacks some of its rows."""
     try:
         saved = load(folder)
     except TableError:  # there is none that could be read
@@ -296,10 +288,7 @@ def tables_of(board: Leaderboard) -> dict[str, Any]:
 
 
 def load(folder: str | os.PathLike[str], *, check: bool = True) -> Leaderboard:
-    """Read a leaderboard from its folder; see :meth:`Leaderboard.load`.
-
-    Without ``check`` a folder that is not as it was written is read as far as it makes sense.
-    """
+    """Read a leaderboard; without ``check`` also one that is not as it was written, as far as it makes sense."""
     path = Path(folder)
     run = read_run(path)
     if check and (changed := changed_files(path, run)):
@@ -413,9 +402,7 @@ def _measures(run: Mapping[str, Any]) -> Measures | None:
 
 def _jobs(folder: Path) -> dict[str, list[Any]]:
     """The table of jobs, with how long each took."""
-    pa = arrow()
-    csv = arrow("csv")
-
+    pa, csv = arrow(), arrow("csv")
     if not (folder / JOBS).is_file():
         return {}
     jobs = written_columns(read_parquet(folder / JOBS, "detector", "series", "digest"))
@@ -454,9 +441,7 @@ def doubt_of(table: Any, how: Mapping[str, Any], board: Leaderboard, where: obje
 
 def read_parquet(path: Path, *columns: str) -> Any:
     """Read a table of the leaderboard, or refuse a file that is damaged, no longer there, or lacks a column."""
-    pa = arrow()
-    parquet = arrow("parquet")
-
+    pa, parquet = arrow(), arrow("parquet")
     try:
         table = parquet.read_table(path)
     except (OSError, pa.ArrowException) as error:
@@ -472,10 +457,7 @@ def _number(value: float | None) -> float:
 
 
 def chance_table(board: Leaderboard, chance: ChanceLevels) -> Any:
-    """Return what random scores reach (pyarrow Table): series, detector, metric, chance.
-
-    The detector is null where all detectors of a series have the same level.
-    """
+    """Return what random scores reach; the detector is null where all of a series have the same level."""
     cells: list[tuple[Any, ...]] = []
     for s, series in enumerate(board.series):
         rows = {d: int(chance.rows[d, s]) for d in np.flatnonzero(board.present[:, s]).tolist()}

@@ -71,12 +71,7 @@ def content_digest(recording: Recording) -> str:
 
 
 def result_key(purpose: str, parameters: object, content: str, recording: Recording) -> str:
-    """Name a result by all that decides it.
-
-    ``parameters`` are options that change numbers, as plain data; ``content`` is from :func:`content_digest`, or tells
-    the steps apart where scores do not matter; the recording says which steps are left out for all detectors, and
-    whether scores count as predictions.
-    """
+    """Name a result by all that decides it; ``content`` is a digest of what it is computed from."""
     given = recording.predictions is not None
     head = json.dumps([purpose, parameters, fingerprint(), content, given], sort_keys=True, default=list)
     digest = hashlib.blake2b(head.encode(), digest_size=_KEY // 2)
@@ -125,7 +120,6 @@ class ResultCache:
                 yield _line(key, record).decode()
 
     def _look(self) -> None:
-        """Find what the files hold."""
         for path in _files(self._folder):
             start = 0
             try:

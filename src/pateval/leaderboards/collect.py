@@ -243,10 +243,7 @@ class Collector:
 
     @cached_property
     def donors(self) -> dict[str, int]:
-        """For the series of the board that this is put beside a detector there that tells what random scores reach.
-
-        One without a threshold of its own, and whose scores are not predictions, so that it is that of all others.
-        """
+        """By series of the base a detector whose chance is that of all: no threshold or predictions of its own."""
         base, detectors = self.base, dict[str, int]()
         if base is None or base.chance is None or {*self._metrics} - {*base.metrics}:
             return detectors
@@ -413,10 +410,7 @@ class Collector:
 def _signatures(
     settings: Settings, plan: Plan, binary: frozenset[str], clocks: Collection[bool]
 ) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-    """What decides a value on one series: by metric, and for detectors with a threshold of their own once more.
-
-    ``clocks`` says of each series whether it has a clock whose unit is known.
-    """
+    """What decides a value on one series: by metric, and for detectors with a threshold of their own once more."""
     measures = settings.measures
     is_masked = any(layout.ignore or layout.ignored for layout in plan.layouts)
     steps: dict[str, Any] = {"ignored": "mask"} if is_masked else {}

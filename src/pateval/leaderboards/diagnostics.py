@@ -99,10 +99,7 @@ def usual_jobs(plan: Plan, labels: npt.NDArray[np.int32]) -> dict[int, int]:
 
 
 def label_differences(plan: Plan, labels: npt.NDArray[np.int32]) -> Iterator[BoardCheck]:
-    """Report files whose labels differ from those of most detectors, with the number of steps.
-
-    ``labels`` has for each job of the plan a number that stands for its labels, -1 where they are not known.
-    """
+    """Report files whose labels, a number for each job, are not those of most detectors, with the number of steps."""
     usual = usual_jobs(plan, labels)
     odd: dict[str, list[tuple[int, int]]] = {}
     usual_of_job = np.array([usual.get(code, -1) for code in plan.jobs.series_code.tolist()])
@@ -148,10 +145,7 @@ def long_holes(spacings: Collection[EventSpacing], measures: Measures) -> Iterat
 
 
 def left_out_lines(jobs: Mapping[str, Sequence[Any]], missing: str) -> list[str]:
-    """Say how many steps and events of the series were left out, and how much each detector covers.
-
-    ``jobs`` is the table of jobs of a board, with the counts of those of which something was left out.
-    """
+    """Say how many steps and events of the series were left out, and how much each detector covers."""
     by_series: dict[str, dict[str, int]] = {}
     lost: dict[str, Counter[str]] = {}
     for row in (row for row in rows_of(jobs) if row["ignored"] is not None):
@@ -183,10 +177,7 @@ def left_out_lines(jobs: Mapping[str, Sequence[Any]], missing: str) -> list[str]
 
 
 def coarse_detectors(jobs: Mapping[str, Sequence[Any]]) -> dict[str, tuple[int, int]]:
-    """Return the detectors whose scores are coarse on most series: on how many, and on how many there are.
-
-    ``jobs`` is the table of jobs of a board.
-    """
+    """Return the detectors whose scores are coarse on most series: on how many, and on how many there are."""
     in_any_run: dict[tuple[str, str], bool] = {}
     for *names, digest, is_coarse in zip(
         *(jobs[name] for name in ("detector", "series", "digest", "coarse")), strict=True
@@ -207,10 +198,7 @@ def with_checks(board: Leaderboard, of_labels: Iterable[BoardCheck], measures: M
 
 
 def find_warnings(board: Leaderboard, coarse: Mapping[str, tuple[int, int]]) -> Iterator[BoardCheck]:
-    """List what limits the conclusions: too few series, coarse scores, undefined values, detectors out of the ranks.
-
-    ``coarse`` says of detectors whose scores are coarse on most series: on how many, of how many.
-    """
+    """List what limits the conclusions: few series, coarse scores, undefined values, detectors out of the ranks."""
     yield from _too_few_series(board)
     yield from _coarse_scores(board, coarse)
     yield from _undefined(board)
@@ -316,10 +304,7 @@ def _unranked(board: Leaderboard) -> Iterator[BoardCheck]:
 
 
 def other_series(board: Leaderboard, jobs: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Say which series of jobs that are put beside a board are not the same there, and in what.
-
-    Every job counts: the labels of one detector may be others than those of the detectors it comes with.
-    """
+    """Say which series of jobs that are put beside a board are not the same there, in any job, and in what."""
     known = {row["series"]: row for row in rows_of(board.series_table)}
     both = [(known[job["series"]], job) for job in jobs if job["series"] in known and job["labels"]]
     number = len({job["series"] for _, job in both})

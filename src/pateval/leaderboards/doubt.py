@@ -62,15 +62,6 @@ def moved_labels(labels: BoolArray, steps: int, draws: int, generator: np.random
 
     An event whose end comes to lie at or before its start is gone; events that meet are one; what would lie outside of
     the series is cut off.
-
-    Examples
-    --------
-    >>> labels = np.array([0, 0, 0, 1, 1, 0, 0, 0], dtype=bool)
-    >>> for moved in moved_labels(labels, 1, 3, np.random.default_rng(2)):
-    ...     print("".join(map(str, moved.astype(int))))
-    00000000
-    00110000
-    00011100
     """
     events = find_events(labels)
     edges = np.array([events.starts, events.stops])

@@ -67,10 +67,7 @@ def settings_of(
     metrics: Metrics = None,
     with_doubt: bool = True,
 ) -> Settings:
-    """What was computed of some detectors, as run.json says, or the same for other metrics.
-
-    ``measures`` are given where they are known in this process.
-    """
+    """What was computed of some detectors, as run.json says, or the same for other metrics."""
     doubt = (run["doubt"] if with_doubt else None) or {"amount": None, "draws": 1, "metrics": ()}
     try:
         measures = measures or Measures.from_record(run["measures"])

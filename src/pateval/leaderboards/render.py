@@ -50,10 +50,7 @@ class Overview(NamedTuple):
 
 
 def headline(metrics: Sequence[str], rank_by: str) -> list[str]:
-    """Choose the metrics of the overview: all where they are few, the default ones where they are many.
-
-    The one that ranks comes first.
-    """
+    """Choose the metrics of the overview, the one that ranks first: all, or the default ones where they are many."""
     chosen = list(metrics)
     if len(metrics) > len(DEFAULT_METRICS):
         chosen = [metric for metric in DEFAULT_METRICS if metric in metrics] or chosen[: len(DEFAULT_METRICS)]
@@ -110,10 +107,7 @@ def _one_liner_rows(board: Leaderboard, shown: Sequence[str]) -> list[list[str]]
 
 
 def leader(board: Leaderboard, metric: str | None = None) -> str:
-    """Say who leads, by the quantity that orders: the mean rank, or the value where there are no ranks.
-
-    Under the metric that ranks, unless another is named. Empty where there is nothing to order.
-    """
+    """Say who leads under a metric, by mean rank, or by value where there are no ranks; empty where nothing orders."""
     metric = metric or board.rank_by
     rows = [row for row in board.summary_rows if row["metric"] == metric and row["mean"] is not None]
     if len(rows) < 2:
@@ -216,10 +210,7 @@ class Lead(NamedTuple):
 
 
 def lead_of(board: Leaderboard, tests: Significance) -> Lead | None:
-    """Return what the tests of a board can show of the lead; None where there is none.
-
-    One series is no sample of series. All comparisons share the level, as in the first step of Holm's correction.
-    """
+    """Return what tests can show of the lead; None where there is none, or one series, which is no sample of series."""
     places = [board.detectors.index(name) for name in tests.detectors]
     values, _ = complete_rows(board.by_series(tests.metric)[:, places])
     number = len(places)
@@ -227,6 +218,7 @@ def lead_of(board: Leaderboard, tests: Significance) -> Lead | None:
         return None
     one = tests.detectors.index(tests.control) if tests.control else 0
     other = 0 if one else 1
+    # All share the level, as in the first step of Holm's correction.
     comparisons = number - 1 if tests.control else number * (number - 1) // 2
     power = power_of(values[:, one] - values[:, other], alpha=tests.alpha / comparisons)
     return Lead(tests.detectors[one], tests.detectors[other], power, comparisons)
@@ -304,10 +296,7 @@ def one_liner_dict(board: Leaderboard) -> dict[str, Any]:
 
 
 def alike_texts(tests: Significance) -> dict[str, str]:
-    """Say of each detector from whom it is not told apart: by letters of groups, or by places where those are many.
-
-    Those who share a letter are not told apart. Places are counted from the best mean rank, as in "2-5,7".
-    """
+    """Say from whom each is not told apart: by letters of groups, or places by mean rank ("2-5,7") where many."""
     if not tests.has_few:
         return {
             name: _ranges(np.flatnonzero(row) + 1) for name, row in zip(tests.detectors, tests.alike(), strict=True)

@@ -273,14 +273,11 @@ def make_board(
 def _one_liner_plan(
     plan: Plan, given: object, reading: Reading, metrics: Sequence[str], base: Leaderboard | None = None
 ) -> Plan | None:
-    """The jobs of one-liners on the series of a plan: those of given scores, else rules on the values in its files.
-
-    None where there is nothing to compute; a board that grows has those of its series already, under its metrics.
-    """
+    """The jobs of one-liners on the series of a plan: those of given scores, else rules on the values in its files."""
     if given is False:
         return None
     if given is None:
-        before = None if base is None else base.one_liners
+        before = None if base is None else base.one_liners  # a board that grows has those of its series already
         return _rules_on(plan, before.series if before is not None and {*metrics} <= {*before.metrics} else ())
     # Files of their own, with columns and labels as `pateval detect` writes them.
     rules = make_plan(
@@ -379,14 +376,11 @@ def compute(
     )
 
 
-def _fitted(settings: Settings, plan: Plan, others: Sequence[str]) -> tuple[Settings, list[str]]:
-    """Decide what depends on the number of series, with ``others``, and of detectors, with notes on it.
-
-    Limits over events are for a single series; labels are doubted for the metric that ranks and those that were named.
-    """
+def _fitted(settings: Settings, plan: Plan, of_base: Sequence[str]) -> tuple[Settings, list[str]]:
+    """Decide what depends on the number of series, with those of a base, and of detectors, with notes on it."""
     draws, notes = EVENT_DRAWS if settings.event_draws is None else settings.event_draws, []
     if not settings.measures.pooled:
-        if len({*plan.series, *others}) > 1:
+        if len({*plan.series, *of_base}) > 1:  # limits over events are for a single one
             draws = 0
         elif settings.event_draws is None and len(plan.detectors) > _MOST_DETECTORS_WITH_EVENT_DRAWS:
             asking = f"event_draws={draws} (--event-draws {draws}) computes them"

@@ -245,14 +245,7 @@ def complete_rows(table: npt.ArrayLike) -> tuple[FloatArray, int]:
 
 
 def rank_table(table: npt.ArrayLike, *, higher_is_better: bool = True) -> Ranks:
-    """Rank the detectors within each series, and average; rows of the table with a NaN are left out and counted.
-
-    Notes
-    -----
-    The PATE paper's mean ranks under PA-F1 follow from its printed table with shared ties, and only so. Those under
-    PATE do not quite: the table gives 1.25 and 2.25 where the paper prints 1.38 and 2.12, which would take one tie
-    between Transformer and LSTM that the two printed decimals do not show.
-    """
+    """Rank the detectors within each series, and average; rows of the table with a NaN are left out and counted."""
     values, dropped = complete_rows(table)
     detectors = values.shape[1]
     if not values.shape[0]:
@@ -411,10 +404,7 @@ def _maximal_cliques(joined: npt.NDArray[np.bool_]) -> Iterator[set[int]]:
 
 
 def kendall(rankings: npt.ArrayLike) -> FloatArray:
-    """Kendall's tau-b between every two rankings (rows): how far do two metrics agree on the order of detectors.
-
-    NaN where a ranking is constant or fewer than two detectors are ranked by both.
-    """
+    """Kendall's tau-b between every two rankings (rows); NaN where one is constant, or both rank less than two."""
     rows = np.asarray(rankings, dtype=np.float64)
     agreeing, apart = np.zeros((2, len(rows), len(rows)))
     # Not scipy.stats.kendalltau: it takes one pair at a time, and the 2,556 pairs of 72 metrics take 0.8 s instead of
@@ -488,10 +478,7 @@ def holm(p_values: npt.ArrayLike) -> FloatArray:
 
 
 def cliffs_delta(first: npt.ArrayLike, second: npt.ArrayLike) -> Any:
-    """Cliff's delta: share of pairs where ``first`` is larger, minus the share where it is smaller.
-
-    Columns of ``first`` are compared one by one.
-    """
+    """Share of pairs where a column of ``first`` is larger than ``second``, less the share where it is smaller."""
     left = np.asarray(first, dtype=np.float64)
     right = np.sort(np.asarray(second, dtype=np.float64))
     above = np.searchsorted(right, left, side="left").sum(axis=0)

@@ -124,10 +124,7 @@ class BoardValues(Result):
         return arrow().concat_tables(self.score_parts(chance=chance)).combine_chunks()
 
     def score_parts(self, *, chance: bool = False) -> Iterator[Any]:
-        """Yield the scores some detectors at a time, so that they can be written without being held twice.
-
-        They are tables of pyarrow or, without that, columns by name.
-        """
+        """Yield the scores some detectors at a time, not to hold them twice; without pyarrow as columns by name."""
         metrics, cells = len(self.metrics), self if self.runs is None else self.runs
         detector_code = np.arange(len(self.detectors)) if self.runs is None else self.runs.entries.detector_code
         own = (self.own_signatures.get(name, self.signatures) for name in self.detectors)

@@ -319,9 +319,7 @@ def _cell_differences(
 
 def _cells(board: Leaderboard, series: Sequence[str]) -> dict[tuple[str, ...], dict[str, Any]]:
     """The rows of a board's scores on some series, with chance and the digest of the input in each."""
-    pa = arrow()
-    pc = arrow("compute")
-
+    pa, pc = arrow(), arrow("compute")
     table, cells = board.score_table(chance=True), dict[tuple[str, ...], dict[str, Any]]()
     for row in table.filter(pc.is_in(table["series"], pa.array(series))).to_pylist():
         names = row["detector"], row["series"], row.get("run") or ""
