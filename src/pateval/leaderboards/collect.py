@@ -22,16 +22,9 @@ from pateval.io import TableError
 from pateval.io.plan import Plan
 from pateval.io.source import Table
 from pateval.io.units import CHANCE, LOOK, SCORES, Batch
+from pateval.leaderboards import arrays
 from pateval.leaderboards import cache as result_cache
-from pateval.leaderboards.arrays import (
-    ChanceLevels,
-    Entries,
-    MetricFacts,
-    RunTable,
-    cells_of,
-    levels_of,
-    number_reasons,
-)
+from pateval.leaderboards.arrays import ChanceLevels, Entries, MetricFacts, RunTable, cells_of
 from pateval.leaderboards.board_files import PartialScores
 from pateval.leaderboards.diagnostics import COUNTS, rows_of, series_table, spacings_of, usual_jobs
 from pateval.leaderboards.doubt import LabelDoubt
@@ -280,7 +273,7 @@ class Collector:
     def board(self, binary: frozenset[str]) -> Leaderboard:
         """Put the leaderboard together; the scores of the detectors named are predictions."""
         jobs, settings = self.plan.jobs, self._settings
-        texts = number_reasons(self._codes, list(self._texts))
+        texts = arrays.number_reasons(self._codes, list(self._texts))
         signatures, own = _signatures(settings, self.plan, binary, self._clocks())
         board = Leaderboard.of_runs(
             (jobs.detectors, jobs.series, self._metrics),
@@ -384,7 +377,7 @@ class Collector:
             for key in keys:
                 columns = [self._columns[metric] for metric in key[1]]
                 row[columns] = self._levels[key][columns] if key in self._levels else np.nan
-        return levels_of(self.entries.mean(levels))  # averaged over runs like the values
+        return arrays.levels_of(self.entries.mean(levels))  # averaged over runs like the values
 
     def _failures(self) -> Iterator[str]:
         """One line per file that cannot be used, and per series that failed."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from pateval.evaluation.explanation import BoardKinds
 from pateval.evaluation.files import kinds_of_detectors
-from pateval.io import TableError
+from pateval.io import Reading, TableError
 from pateval.io.atomic import as_csv, write_csv, write_parquet
 from pateval.io.content import has_arrow
 from pateval.io.plan import saved_plan
@@ -339,7 +339,6 @@ class Leaderboard(BoardValues):
         >>> board.add({"label": labels, "c": [0.1, 0.2, 0.8, 0.1]}, score="c").detectors
         ('a', 'b', 'c')
         """
-        from pateval.io import Reading
         from pateval.leaderboards.growth import add
 
         work = {"executor": executor, "workers": workers, "keep_going": keep_going, "progress": progress}

@@ -19,21 +19,8 @@ from pateval.evaluation.paired import ALPHA
 from pateval.evaluation.values import is_above_chance
 from pateval.io.content import arrow, has_arrow
 from pateval.io.plan import Plan
-from pateval.leaderboards.arrays import (
-    ChanceLevels,
-    MetricFacts,
-    MetricRanks,
-    RunTable,
-    arrange,
-    levels_of,
-    mean,
-    mean_limits,
-    number,
-    rank_detectors,
-    skill,
-    strings,
-    table_of,
-)
+from pateval.leaderboards import arrays
+from pateval.leaderboards.arrays import ChanceLevels, MetricFacts, MetricRanks, RunTable, mean, number, table_of
 from pateval.leaderboards.diagnostics import BoardCheck
 from pateval.leaderboards.doubt import LabelDoubt
 from pateval.leaderboards.significance import Significance, compare_detectors, kendall, known_detector
@@ -91,9 +78,9 @@ class BoardValues(Result):
         **fields: Any,
     ) -> Self:
         """Make one of rows (pyarrow Table) with the columns of `scores`, and perhaps of chance, by `arrange`."""
-        names, runs, reasons, coverage, chance = arrange(cells, axes, where)
+        names, runs, reasons, coverage, chance = arrays.arrange(cells, axes, where)
         if chance is not None:
-            fields["chance"] = levels_of(runs.entries.mean(chance))
+            fields["chance"] = arrays.levels_of(runs.entries.mean(chance))
         return cls.of_runs(names, runs, reasons, facts, coverage=coverage, **fields)
 
     @classmethod
@@ -137,13 +124,13 @@ class BoardValues(Result):
             m = np.arange(e.size) % metrics
             codes = cells.reason_codes[e, s, m]
             columns = {
-                "detector": strings(detector_code[e], self.detectors),
-                "series": strings(s, self.series),
-                "run": None if self.runs is None else strings(e, self.runs.entries.names),
-                "metric": strings(m, self.metrics),
+                "detector": arrays.strings(detector_code[e], self.detectors),
+                "series": arrays.strings(s, self.series),
+                "run": None if self.runs is None else arrays.strings(e, self.runs.entries.names),
+                "metric": arrays.strings(m, self.metrics),
                 "value": cells.values[e, s, m],
-                "reason": strings(codes, self.reason_texts, nulls=codes == 0),
-                "signature": strings(numbers[detector_code[e] * metrics + m], texts.tolist()),
+                "reason": arrays.strings(codes, self.reason_texts, nulls=codes == 0),
+                "signature": arrays.strings(numbers[detector_code[e] * metrics + m], texts.tolist()),
                 "coverage": None if self.coverage is None else self.coverage[e, s],
                 "chance": self.chance.at(detector_code[e], s, m) if chance and self.chance is not None else None,
             }
@@ -180,13 +167,13 @@ class BoardValues(Result):
     @cached_property
     def summary_rows(self) -> list[dict[str, Any]]:
         """The rows of `summary`."""
-        limits = mean_limits(self.values)
+        limits = arrays.mean_limits(self.values)
         present = self.present.sum(axis=1)
         rows: dict[tuple[int, int], dict[str, Any]] = {}
         for m, metric in enumerate(self.metrics):
             values = self.values[:, :, m]
             chance = None if self.chance is None else self.chance.of_metric(m)
-            above_chance = None if chance is None else skill(values, chance, best=self.facts[metric].best)
+            above_chance = None if chance is None else arrays.skill(values, chance, best=self.facts[metric].best)
             ranks = self._ranks(metric)
             for d, detector in enumerate(self.detectors):
                 defined = ~np.isnan(values[d])
@@ -346,7 +333,7 @@ class BoardValues(Result):
 
     def _ranks(self, metric: str) -> MetricRanks:
         if metric not in self._known_ranks:
-            self._known_ranks[metric] = rank_detectors(self.by_series(metric), self.facts[metric])
+            self._known_ranks[metric] = arrays.rank_detectors(self.by_series(metric), self.facts[metric])
         return self._known_ranks[metric]
 
     @cached_property
