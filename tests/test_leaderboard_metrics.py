@@ -78,7 +78,8 @@ def test_on_two_workers(own_file, tmp_path):
     assert board.notes == make_plan(files).notes
     check(board, files, tmp_path / "cache")
     # Ranked by one's own, in its direction, with chance.
-    ranked = compute(make_plan(files), settings(METRICS, chance=2), workers=2, rank_by="peak_inside(tolerance=30)")
+    by = "peak_inside(tolerance=30)"
+    ranked = compute(make_plan(files), settings(METRICS, chance=2, rank_by=by), workers=2)
     assert ranked.overview().header[1] == "rank (peak_inside(tolerance=30))"
     assert not np.isnan(ranked.chance.levels[:, 4]).all()
 

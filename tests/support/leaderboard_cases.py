@@ -17,11 +17,11 @@ from pateval.worker_pool import WorkerPool
 from support.leaderboard_metrics import PLAIN
 
 
-def settings(metrics=PLAIN, *, chance=0, event_draws=0, cache=None, doubt=None, doubt_draws=100, **options):
+def settings(metrics=PLAIN, *, chance=0, rank_by=None, event_draws=0, cache=None, doubt=None, **options):
     """What to compute: by default two metrics of our own, and nothing else."""
     measures = Measures.of(metrics=metrics, chance=chance, **options)
     cache = None if cache is None else prepare(cache)
-    return Settings.of(measures, cache=cache, event_draws=event_draws, doubt=doubt, doubt_draws=doubt_draws)
+    return Settings.of(measures, rank_by=rank_by, cache=cache, event_draws=event_draws, doubt=doubt)
 
 
 def compute(plan, chosen=None, *, executor=None, workers=1, **options):
