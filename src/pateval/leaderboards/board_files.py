@@ -244,12 +244,12 @@ def describe(board: Leaderboard) -> dict[str, Any]:
         ],
         "checks": [check._asdict() for check in board.checks],
     }
-    fields = {name: otherwise.get(name, getattr(board, name)) for name in _DESCRIBED}
+    fields = {name: otherwise.get(name, getattr(board, name)) for name in DESCRIBED}
     return plain({**board.run, "format": FORMAT, **fields})
 
 
 # What run.json says of the board itself, beside how it was made.
-_DESCRIBED = (
+DESCRIBED = (
     *("rank_by", "signatures", "own_signatures", "facts", "detectors", "series", "metrics", "pooled"),
     *("intervals", "coarse", "notes", "warnings", "checks", "failures"),
 )
@@ -379,7 +379,7 @@ def _board(folder: Path, run: Mapping[str, Any], *, check: bool) -> Leaderboard:
         jobs=_jobs(folder),
         series_table=written_columns(read_parquet(folder / SERIES, "series")) if (folder / SERIES).is_file() else {},
         checks=tuple(BoardCheck(**check) for check in run["checks"]),
-        run={name: value for name, value in run.items() if name not in ("format", *_DESCRIBED, "digests", "digest")},
+        run={name: value for name, value in run.items() if name not in ("format", *DESCRIBED, "digests", "digest")},
         **{name: run[name] for name in ("rank_by", "signatures", "own_signatures")},
         pooled=int(run["pooled"]),
         **{name: tuple(run[name]) for name in ("coarse", "notes", "warnings", "failures")},

@@ -50,8 +50,8 @@ _FROM_VALUES = "the values in scores.parquet give"
 _FROM_INPUTS = "the inputs give"
 # What run.json says of the board and can be found out again.
 _FOUND_AGAIN = (
-    *("measures", "event_draws", "event_metrics", "doubt", "units", "rank_by", "signatures"),
-    *("own_signatures", "facts", "detectors", "series", "metrics", "pooled", "intervals", "coarse", "checks"),
+    *("measures", "event_draws", "event_metrics", "doubt", "units"),
+    *(name for name in board_files.DESCRIBED if name not in ("notes", "warnings", "failures")),
 )
 
 
