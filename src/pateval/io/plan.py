@@ -93,12 +93,7 @@ class Plan:
     @classmethod
     def of(cls, parts: Sequence[Part], notes: Iterable[str] = (), failures: Iterable[str] = ()) -> Plan:
         """List what sources hold, one after the other."""
-        known: tuple[dict[str, int], ...] = (
-            {},
-            {},
-            {},
-            {},
-        )  # codes of detectors, series, runs and score columns
+        known: list[dict[str, int]] = [{} for _ in range(4)]  # codes of detectors, series, runs and score columns
         rows = []
         for source, (_, _, units) in enumerate(parts):
             for unit in units:
