@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from oracles import alarms as oracle
 from pateval.alarms.clock import AlarmClock, poisson_limits, wilson_limits
 from pateval.alarms.lists import judge_alarms
+from support.messages import raises_exactly
 
 GOLDEN = [json.loads(line) for line in (Path(__file__).parent / "golden/alarms.jsonl").read_text().splitlines()]
 COUNTS = (
@@ -160,6 +161,12 @@ def test_one_result_for_the_same_content(container):
 def test_periods_are_pairs():
     with pytest.raises(ValueError, match="pairs of from and to"):
         judge_alarms([1], [2], period=[1, 2, 3])
+
+
+@pytest.mark.parametrize("name", ["early", "delay"])
+def test_only_merge_and_cooldown_may_be_none(name):
+    with raises_exactly(TypeError, f"{name} must be a duration such as '10min' or a number; got None"):
+        judge_alarms([1], [2], **{name: None})
 
 
 def test_centuries_apart_do_not_overflow():

@@ -73,8 +73,8 @@ class AlarmClock:
 
     def policy(self, given: Policy) -> Policy:
         """Read the lengths that say how alarms are counted."""
-        lengths = {name: None if value is None else self.length(value, name) for name, value in vars(given).items()}
-        return Policy(**lengths)
+        asked = {name: value for name, value in vars(given).items() if value is not None or name in ("early", "delay")}
+        return Policy(**{name: self.length(value, name) for name, value in asked.items()})
 
     def duration(self, length: Number) -> str:
         """A length in the largest sensible unit."""
