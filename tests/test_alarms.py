@@ -169,6 +169,37 @@ def test_only_merge_and_cooldown_may_be_none(name):
         judge_alarms([1], [2], **{name: None})
 
 
+@pytest.mark.parametrize(
+    ("times", "shown", "why"),
+    [
+        (["2026-01-01", "9999-12-31"], "'9999-12-31', number 2 of 2", "lies outside the years 1678 to 2261"),
+        (
+            ["2026-01-01T00:00:00.0000000001"],
+            "'2026-01-01T00:00:00.0000000001', number 1 of 1",
+            "has more digits than nanoseconds",
+        ),
+        (
+            [np.datetime64("1500-01-01")],
+            "datetime.date(1500, 1, 1), number 1 of 1",
+            "lies outside the years 1678 to 2261",
+        ),
+        ([2**64], "18446744073709551616, number 1 of 1", "is more than 64 bits can count"),
+        (np.array([1, 2**63], np.uint64), "9223372036854775808, number 2 of 2", "is more than 64 bits can count"),
+        ([True], "True, number 1 of 1", "is neither a date such as 2024-01-31T12:00:00 nor a number"),
+        ([math.inf], "inf, number 1 of 1", "is neither a date such as 2024-01-31T12:00:00 nor a number"),
+    ],
+)
+def test_what_is_no_time_and_why(times, shown, why):
+    with raises_exactly(ValueError, f"alarms: {shown}, {why}"):
+        judge_alarms(times, [])
+
+
+def test_dates_among_numbers():
+    message = "alarms: times must be dates from 1678 to 2261, such as datetime64 values, or numbers; got 3 at index 1"
+    with raises_exactly(ValueError, message):
+        judge_alarms([np.datetime64("2026-01-01"), 3], [])
+
+
 def test_centuries_apart_do_not_overflow():
     far = ["1700-01-01", "2200-01-01"]
     found = judge_alarms(far, ["2000-01-01"], early="100w", delay="100000d", merge="1d", cooldown="9999999d")

@@ -195,7 +195,8 @@ def test_events_on_a_clock_of_numbers(tmp_path: Path) -> None:
             ["start,end,machine,channel", "0,1,a,b"],
             "'machine' and 'channel' both look like series; take one of them out",
         ),
-        (["start,stop", "a,b"], "column 'start' holds neither dates such as 2024-01-31T12:00:00 nor numbers"),
+        (["start,stop", "a,b"], "column 'start': 'a' is neither a date such as 2024-01-31T12:00:00 nor a number"),
+        (["start,stop", "2024-01-01,9999-12-31"], "column 'stop': '9999-12-31' lies outside the years 1678 to 2261"),
         (
             ["start,stop", "2,9"],
             "the event in row 1 reaches beyond the 6 steps of the data; correct it, or take it out",

@@ -195,6 +195,14 @@ def test_text_that_is_no_date_is_not_taken_for_times(tmp_path: Path) -> None:
     )
 
 
+def test_an_unsigned_integer_that_is_no_time() -> None:
+    columns = {"time": np.array([1, 2**63], np.uint64), "label": [0, 1], "score": [0.1, 0.2]}
+    assert message_of(items(columns, time="time")[0].checked) == (
+        "the table: column 'time': the value in row 2, '9223372036854775808', is more than 64 bits can count; correct "
+        "it, or read without times by --time none"
+    )
+
+
 def test_dates_among_numbers(tmp_path: Path) -> None:
     path = tmp_path / "d.jsonl"
     path.write_text('{"time": 1, "label": 0, "score": 0.1}\n{"time": "2024-01-01", "label": 1, "score": 0.9}\n')

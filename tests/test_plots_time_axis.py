@@ -130,7 +130,10 @@ class TestTimeAxis:
             ),
             ([0, 1, np.nan, 2], "times must be finite; found nan at index 2"),
             ([0, 1, 2], "times and labels must have the same length; got 3 and 4"),
-            (["a", "b", "c", "d"], "times must be dates, such as datetime64 values, or numbers; got 'a' at index 0"),
+            (
+                ["a", "b", "c", "d"],
+                "times must be dates from 1678 to 2261, such as datetime64 values, or numbers; got 'a' at index 0",
+            ),
         ],
     )
     def test_bad_times_are_refused(self, times, message):

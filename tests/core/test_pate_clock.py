@@ -197,7 +197,14 @@ LABELS, SCORES = [0, 0, 1, 1, 0, 0], [0.1, 0.5, 0.4, 0.9, 0.6, 0.2]
         ({"time_unit": "s"}, "time_unit is the unit of times that are numbers: pass times too"),
         (
             {"times": ["2024-01-01", "soon", *["2024-01-02"] * 4]},
-            "times must be dates, such as datetime64 values, or numbers; got 'soon' at index 1",
+            "times must be dates from 1678 to 2261, such as datetime64 values, or numbers; got 'soon' at index 1",
+        ),
+        (
+            {"times": ["2024-01-01", "9999-12-31", *["2024-01-02"] * 4]},
+            (
+                "times must be dates from 1678 to 2261, such as datetime64 values, or numbers; got '9999-12-31' "
+                "at index 1"
+            ),
         ),
         (
             {"times": [pd.Timestamp("2024-01-01"), pd.NaT, *[pd.Timestamp("2024-01-02")] * 4]},

@@ -434,10 +434,12 @@ class ListReader:
             return numbers, recorded_times(where, None if unit is None else values, self.time_zone)
         except dates.MixedZonesError as error:
             raise TableError(f"{where}: {error.in_rows(lambda place: place + 1)}") from error
-        except (TypeError, ValueError):
-            place = next((place for place, value in enumerate(values.tolist()) if not dates.is_time(value)), 0)
-            shown = in_words(values.tolist()[place])
-            why = dates.why_no_time(shown)
+        except (TypeError, ValueError) as error:
+            given = values.tolist()
+            place = next((place for place, value in enumerate(given) if not dates.is_time(value)), None)
+            if place is None:
+                raise TableError(f"{where}: {error}") from error
+            shown, why = in_words(given[place]), dates.why_no_time(given[place])
             raise TableError(f"{where}: {shown}, number {place + 1} of {values.size}, {why}") from None
 
 

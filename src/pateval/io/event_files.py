@@ -12,10 +12,19 @@ from pateval.io import guesses
 from pateval.io.content import TableError
 from pateval.io.source import Table, missing_places, names_in
 from pateval.labels.classes import as_text
-from pateval.time.dates import ZONE_REMEDY, MixedZonesError, Times, date_text, has_zone, time_numbers
+from pateval.time.dates import (
+    ZONE_REMEDY,
+    MixedZonesError,
+    Times,
+    date_text,
+    has_zone,
+    is_time,
+    time_numbers,
+    why_no_time,
+)
 from pateval.time.intervals import mark_intervals
 from pateval.validation.arrays import BoolArray, IntArray
-from pateval.validation.wording import listed
+from pateval.validation.wording import in_words, listed
 
 
 @dataclass(frozen=True)
@@ -187,8 +196,8 @@ def _bounds(table: Table, name: str, time_zone: str | None) -> tuple[Times, bool
         numbers, unit = time_numbers(column, zone=time_zone)
     except MixedZonesError as error:
         raise TableError(f"{table.where}: column {name!r}: {error.in_rows(lambda place: place + 1)}") from error
-    except (TypeError, ValueError):
-        raise TableError(
-            f"{table.where}: column {name!r} holds neither dates such as 2024-01-31T12:00:00 nor numbers"
-        ) from None
+    except (TypeError, ValueError) as error:
+        wrong = next((value for value in column if not is_time(value)), None)
+        why = error if wrong is None else f"{in_words(str(wrong))} {why_no_time(wrong)}"
+        raise TableError(f"{table.where}: column {name!r}: {why}") from None
     return numbers, unit is not None

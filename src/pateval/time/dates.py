@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,12 +77,14 @@ def is_time(value: object) -> bool:
 
 def why_no_time(value: object) -> str:
     """Say why a value is no time."""
-    if isinstance(value, int):
+    if isinstance(value, Integral) and not isinstance(value, bool):
         return "is more than 64 bits can count"
-    year = re.match(r"(\d{4,})-\d\d-\d\d", str(value))
+    is_date = isinstance(value, (str, datetime.date, np.datetime64)) or hasattr(value, "to_timestamp")
+    text = str(value) if is_date else ""  # other objects may have none
+    year = re.match(r"(\d{4,})-\d\d-\d\d", text)
     if year and not FIRST_YEAR <= int(year[1]) <= LAST_YEAR:
         return f"lies outside the years {FIRST_YEAR} to {LAST_YEAR}"
-    if re.match(r"\d{4}-\d\d-\d\d.*[.,]\d{10}", str(value)):
+    if re.match(r"\d{4}-\d\d-\d\d.*[.,]\d{10}", text):
         return "has more digits than nanoseconds"
     return "is neither a date such as 2024-01-31T12:00:00 nor a number"
 
@@ -153,7 +156,8 @@ def _dates(array: npt.NDArray[Any], zone: str | None) -> npt.NDArray[Any]:
             date, offset = _date(value)
         except (TypeError, ValueError):
             raise TypeError(
-                f"times must be dates, such as datetime64 values, or numbers; got {in_words(value)} at index {place}"
+                f"times must be dates from {FIRST_YEAR} to {LAST_YEAR}, such as datetime64 values, or numbers; "
+                f"got {in_words(value)} at index {place}"
             ) from None
         dates.append(date)
         zoned.append(offset)
