@@ -147,6 +147,16 @@ def test_a_column_marks_rows_to_leave_out(tmp_path, monkeypatch):
     )
 
 
+@pytest.mark.parametrize("muted", [[1, 1], [1, 0]])
+def test_a_detector_of_which_all_rows_are_left_out_never_alarmed(muted):
+    alarms = {"time": [3, 4], "detector": ["x", "y"], "muted": muted}
+    table = pv.judge_alarm_files(alarms, [5], period=(0, 9), ignore="muted")
+    assert [(one.name, one.alarms, one.found, one.incidents) for one in table.judgements] == [
+        ("x", 0, 0, 1),
+        ("y", 2 - sum(muted), 0, 1),
+    ]
+
+
 def test_without_a_period_all_detectors_of_a_series_say_what_is_observed():
     table = pv.judge_alarm_files([{"time": [0]}, {"time": [100]}], {"time": [50]})
     assert [one.observed for one in table.judgements] == [100, 100]

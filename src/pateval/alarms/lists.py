@@ -280,6 +280,7 @@ class Intervals:
     example: str = ""  # one of the dates
     names: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)  # of each interval, by what columns say
     stem: str = ""  # of the file
+    detectors: tuple[Any, ...] = ()  # that a column names, also in rows that are left out
     has_marks: bool = False  # whether a column says which rows to leave out
     notes: tuple[str, ...] = ()  # liberties taken in reading
 
@@ -295,7 +296,7 @@ class Intervals:
         """The intervals of each name in a column, in order of appearance; all by another name where there is none."""
         if role not in self.names:
             return {otherwise: self}
-        rows: dict[Any, list[int]] = {}
+        rows: dict[Any, list[int]] = {name: [] for name in self.detectors} if role == "detector" else {}
         for row, name in enumerate(self.names[role]):
             rows.setdefault(name, []).append(row)
         return {name: self.chosen(np.array(own, dtype=np.intp)) for name, own in rows.items()}
@@ -417,7 +418,8 @@ class ListReader:
             raise TableError(f"{where}: column {self.ignore!r}: {text}") from error
         ignored = np.count_nonzero(is_ignored)
         note = f"{where}: left out {ignored:,} of {table.rows:,} rows, as column {self.ignore!r} says"
-        return replace(read.chosen(~is_ignored), has_marks=True, notes=(*notes, note))
+        detectors = tuple(dict.fromkeys(names.get("detector", ())))
+        return replace(read.chosen(~is_ignored), detectors=detectors, has_marks=True, notes=(*notes, note))
 
     def _column_times(self, table: Table, where: str, name: str) -> tuple[Times, Intervals]:
         absent = missing_places(table.columns[name])
