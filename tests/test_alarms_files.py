@@ -270,6 +270,33 @@ BAD = {
         ("--early", "10"),
         "early needs a unit where times are dates, as in '10min'; got 10",
     ),
+    "series without names": (
+        "time\n3\n",
+        "start,stop,kind\n5,6,x\n",
+        ("--by", "series"),
+        (
+            "by='series' needs a column that names the series, and there is none; name it with --series (series=...), "
+            "or leave out --by (by=...)"
+        ),
+    ),
+    "kinds without names": (
+        "time,series\n3,x\n",
+        "start,stop,series\n5,6,x\n",
+        ("--by", "kind"),
+        (
+            "by='kind' needs a column that names the kind, and there is none; name it with --kind (kind=...), or "
+            "leave out --by (by=...)"
+        ),
+    ),
+    "scores of series without names": (
+        "time,score\n3,.1\n4,.2\n",
+        "start,stop\n3,4\n",
+        ("--budget", "1/10", "--score", "score", "--time", "time", "--by", "series"),
+        (
+            "by='series' needs a column that names the series, and there is none; name it with --series (series=...), "
+            "or leave out --by (by=...)"
+        ),
+    ),
     "half a period": ("time\n3\n", "start,stop\n5,6\n", ("--from", "7"), "--from and --to go together"),
     "scores": (
         "time,score\n3,0.1\n",

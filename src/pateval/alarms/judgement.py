@@ -426,6 +426,15 @@ class AlarmTable(TableResult):
     by: str | None = None
     notes: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        parts = [part for judgement in self.judgements for part in judgement.parts]
+        names = [name for part in parts for name in (part.kinds.tolist() if self.by == "kind" else [part.series])]
+        if self.by is not None and None in names:
+            raise ValueError(
+                f"by={self.by!r} needs a column that names the {self.by}, and there is none; name it with --{self.by} "
+                f"({self.by}=...), or leave out --by (by=...)"
+            )
+
     def __getitem__(self, detector: str) -> AlarmJudgement:
         return {judgement.name: judgement for judgement in self.judgements}[detector]
 
