@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import pateval as pv
 from oracles import alarms as oracle
 from support.command_line import console
+from support.messages import raises_exactly
 
 
 @st.composite
@@ -153,6 +154,26 @@ def test_the_figure_from_the_command_line(tmp_path, monkeypatch):
     (tmp_path / "mine.csv").write_text("label,score\n" + "".join(f"{label},{score}\n" for label, score in rows))
     console("plot", "frontier", "mine.csv", "--threshold", "false-alarms:1/8", "-o", "figure.svg")
     assert "1/8: 6" in (tmp_path / "figure.svg").read_text()
+
+
+def test_incidents_are_differences_in_time_where_times_are():
+    hours = np.arange(4, dtype="timedelta64[h]")
+    by_labels = pv.alarm_frontier([0, 1, 1, 0], [1, 2, 5, 3], times=hours, early="1h", budgets="1/1d")
+    by_incidents = pv.alarm_frontier(
+        None, [1, 2, 5, 3], incidents=[(hours[1], hours[2])], times=hours, early="1h", budgets="1/1d"
+    )
+    assert by_incidents.rows == by_labels.rows
+    assert by_incidents.judge(5).found == 1
+
+
+@pytest.mark.parametrize(
+    ("incidents", "kind"),
+    [([1, 2], "numbers"), (["2026-01-01"], "dates without a time zone ('2026-01-01')")],
+)
+def test_differences_in_time_stand_beside_nothing_else(incidents, kind):
+    message = f"the scores has differences in time, and incidents has {kind}; write all times alike"
+    with raises_exactly(ValueError, message):
+        pv.alarm_frontier(None, [1, 2], incidents=incidents, times=np.arange(2, dtype="timedelta64[h]"))
 
 
 def test_missing_scores_that_count_as_normal_are_never_flagged():

@@ -240,10 +240,10 @@ def alarm_frontier(
     ).as_given()  # as incidents are
     recording = replace(recording, names=_series_names(series, recording.starts))
     nanoseconds = None if recording.clock is None else recording.clock.nanoseconds
-    # Numbers have no unit without time_unit; what else has one are dates, or differences in time, which are numbers.
-    is_difference = getattr(getattr(times, "dtype", None), "kind", "") == "m"
-    has_dates = nanoseconds is not None and time_unit is None and not is_difference
-    recorded = recorded_times("the scores", to_numpy(times, "times") if has_dates else None)
+    # Numbers have no unit without time_unit; what else has one are dates, or differences in time.
+    own_unit = None if nanoseconds is None or time_unit is not None else to_numpy(times, "times")
+    has_dates = own_unit is not None and own_unit.dtype.kind != "m"
+    recorded = recorded_times("the scores", own_unit)
     given = None if incidents is None else _incidents(incidents, recording.names, recorded)
     clock, policy = AlarmClock(nanoseconds, has_dates), Policy(early, delay, merge, cooldown)
     return frontier_of(scored_steps(recording, given, clock=clock, policy=policy), wanted)

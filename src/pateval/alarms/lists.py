@@ -29,7 +29,8 @@ NOTHING_OBSERVED = "nothing is observed: the period is empty, or all of it is ig
 _BY = ("kind", "series")
 _TIMES = (guesses.TIMES, ("at", "alarm_time", "fired"), ("alarm", "alarms"))
 _NAMES = {"series": guesses.SERIES, "detector": guesses.DETECTORS, "kind": guesses.KINDS}
-_NUMBERS, _DATES, _DATES_WITH_ZONE = "numbers", "dates without a time zone", "dates with a time zone"
+_NUMBERS, _DIFFERENCES = "numbers", "differences in time"
+_DATES, _DATES_WITH_ZONE = "dates without a time zone", "dates with a time zone"
 
 
 def judge_alarms(
@@ -276,7 +277,7 @@ class Intervals:
 
     where: str  # what messages call them
     bounds: Times = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))  # numbers: nanoseconds for dates
-    kind_of_time: str = ""  # numbers, dates with a time zone, or without one; empty where there are no times
+    kind_of_time: str = ""  # numbers, differences, dates with a time zone, or without; empty where there are no times
     example: str = ""  # one of the dates
     names: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)  # of each interval, by what columns say
     stem: str = ""  # of the file
@@ -466,9 +467,9 @@ def require_observed(series: Iterable[str | None], periods: Intervals) -> None:
 
 
 def recorded_times(where: str, given: npt.NDArray[Any] | None, time_zone: str | None = None) -> Intervals:
-    """No interval, but the kind of time that others must have: that of given dates, or numbers for None."""
-    if given is None:
-        return Intervals(where, kind_of_time=_NUMBERS)
+    """No interval, but the kind of time that others must have: that of given dates or differences, numbers for None."""
+    if given is None or given.dtype.kind == "m":
+        return Intervals(where, kind_of_time=_NUMBERS if given is None else _DIFFERENCES)
     kind = _DATES_WITH_ZONE if time_zone is not None or dates.has_zone(given) else _DATES
     return Intervals(where, kind_of_time=kind, example=dates.date_text(given))
 
@@ -484,8 +485,10 @@ def common_clock(lists: Sequence[Intervals], time_unit: str | None) -> AlarmCloc
                 f"{f' ({intervals.example})' if intervals.example else ''}"
                 for intervals in sorted([known[0], other], key=lambda intervals: intervals.kind_of_time == _DATES)
             )
-            remedy = f", so that nobody knows how they lie to each other; {dates.ZONE_REMEDY}"
-            raise TableError(f"{first}, and {second}{'; write all times alike' if _NUMBERS in kinds else remedy}")
+            remedy = "; write all times alike"
+            if {*kinds} == {_DATES, _DATES_WITH_ZONE}:
+                remedy = f", so that nobody knows how they lie to each other; {dates.ZONE_REMEDY}"
+            raise TableError(f"{first}, and {second}{remedy}")
     kind = known[0].kind_of_time if known else ""
     if time_unit is not None and kind in ("", _NUMBERS):
         return AlarmClock(unit_nanoseconds(time_unit, "time_unit"))
