@@ -200,6 +200,11 @@ def test_dates_among_numbers():
         judge_alarms([np.datetime64("2026-01-01"), 3], [])
 
 
+def test_floats_that_are_as_large_as_integers_can_be_rounded_to():
+    found = judge_alarms([0.0, 1e16], [1e16])
+    assert (found.found, found.false, found.observed) == (1, 1, 1e16)
+
+
 def test_centuries_apart_do_not_overflow():
     far = ["1700-01-01", "2200-01-01"]
     found = judge_alarms(far, ["2000-01-01"], early="100w", delay="100000d", merge="1d", cooldown="9999999d")

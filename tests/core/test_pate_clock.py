@@ -164,6 +164,15 @@ def test_times_of_all_kinds(make):
     assert found == pytest.approx(pv.pate(labels, scores, early=2, delay=[0, 2]), **EXACT)
 
 
+def test_times_in_a_list_are_those_of_an_array_however_large():
+    labels, scores, times = [0, 1, 0], [0.1, 0.9, 0.3], [0, 1e16, 2e16]
+    found, expected = (
+        pv.pate(labels, scores, times=moments, time_unit="ns", early="150d", delay=0)
+        for moments in (times, np.array(times))
+    )
+    assert found == expected
+
+
 LABELS, SCORES = [0, 0, 1, 1, 0, 0], [0.1, 0.5, 0.4, 0.9, 0.6, 0.2]
 
 
@@ -206,6 +215,14 @@ LABELS, SCORES = [0, 0, 1, 1, 0, 0], [0.1, 0.5, 0.4, 0.9, 0.6, 0.2]
                 "at index 1"
             ),
         ),
+        (
+            {"times": [0, 0.5, 2**53 + 1, 2**54, 2**55, 2**56]},
+            (
+                "times must be numbers that floats can tell apart; found the integer 9007199254740993 at index 2: "
+                "subtract a constant from all of them"
+            ),
+        ),
+        ({"times": [0, 0.5, 1, 2, 1e16, float("inf")]}, "times must be finite; found inf at index 5"),
         (
             {"times": [pd.Timestamp("2024-01-01"), pd.NaT, *[pd.Timestamp("2024-01-02")] * 4]},
             "times must hold no missing values; found one at index 1",

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval.validation.containers import missing_mask
+from pateval.validation.arrays import is_real
+from pateval.validation.containers import missing_mask, numbers_from_objects
 from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ def time_numbers(array: Times, unit: int | None = None, zone: str | None = None)
     Dates with a time zone are moved to universal time; those without one were recorded in ``zone``, where that is
     given, and are refused beside others that have one where it is not.
     """
+    values = array.tolist() if array.dtype.kind == "O" else []
+    if all(map(is_real, values)) and not all(isinstance(value, Integral) for value in values):
+        array = numbers_from_objects(array, "times", allow_missing=False)  # as lists of large floats come
     if array.dtype.kind == "O" or array.dtype.kind in "UST":
         array = _dates(array, zone)
     elif array.dtype.kind == "M" and zone is not None and not has_zone(array):
