@@ -12,6 +12,7 @@ from scipy.stats import binomtest
 import pateval as pv
 from oracles import alarms as oracle
 from support.command_line import console, console_status
+from support.messages import raises_exactly
 from support.plant import write_plant
 
 MONTH = ("--from", "01.03.2026", "--to", "29.03.2026")
@@ -356,6 +357,15 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(name, tmp_path, monkey
 def test_one_series_is_judged_by_judge_alarms():
     with pytest.raises(ValueError, match=r"^alarms must be of one series; pateval.judge_alarm_files judges several$"):
         pv.judge_alarms({"time": [1, 2], "series": ["a", "b"]}, [(1, 2)])
+
+
+def test_a_list_of_dates_is_no_list_of_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with raises_exactly(ValueError, "alarms: there is no file '2026-01-01'; pateval.judge_alarms takes times"):
+        pv.judge_alarm_files(["2026-01-01", "2026-01-02"], ["2026-01-01"])
+    (tmp_path / "2026-01-01").mkdir()
+    (tmp_path / "2026-01-01" / "rule.csv").write_text("time\n2026-01-01T04:00\n")
+    assert pv.judge_alarm_files(["2026-01-01"], ["2026-01-01T04:00"])["rule"].found == 1
 
 
 def test_a_name_of_a_column_that_incidents_lack_is_guessed_there(tmp_path):

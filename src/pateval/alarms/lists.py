@@ -208,6 +208,8 @@ def _alarm_lists(alarms: object, reader: ListReader) -> list[Intervals]:
     several = alarms if isinstance(alarms, (list, tuple)) and alarms and all(map(_is_table, alarms)) else [alarms]
     sources: list[Any] = []
     for source in several:
+        if isinstance(source, str) and dates.is_time(source) and not os.path.exists(source):
+            raise TableError(f"alarms: there is no file {in_words(source)}; pateval.judge_alarms takes times")
         sources += expand(source) if isinstance(source, (str, os.PathLike)) else [source]
     lists = []
     for place, source in enumerate(sources, start=1):
