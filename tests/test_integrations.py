@@ -8,7 +8,7 @@ import torch
 from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit, cross_val_score
-from sklearn.neighbors import LocalOutlierFactor
+from sklearn.neighbors import KernelDensity, LocalOutlierFactor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import nn
@@ -93,6 +93,15 @@ class TestScorer:
             cv=TimeSeriesSplit(3),
         ).fit(values, labels)
         assert search.best_params_ == {"n_estimators": 100}
+
+    def test_a_metric_on_predictions_asks_for_an_estimator_that_predicts(self):
+        values, labels = made_series()
+        with raises_exactly(
+            TypeError,
+            "point_f1 takes predictions, and KernelDensity has no predict; take a metric on scores, such as pate_ap, "
+            "or an estimator that predicts",
+        ):
+            pv.sklearn.scorer("point_f1")(KernelDensity().fit(values), values, labels)
 
     def test_of_an_unknown_estimator_the_direction_must_be_said(self):
         class Mine:

@@ -34,6 +34,11 @@ class DetectorScorer:
         """Score a fitted estimator on steps in order of time; greater is better, whatever the metric's direction."""
         labels = binary_array(y, "y")
         if self.metric.needs_threshold:
+            if not hasattr(estimator, "predict"):
+                raise TypeError(
+                    f"{self.metric.id} takes predictions, and {type(estimator).__name__} has no predict; take a metric "
+                    "on scores, such as pate_ap, or an estimator that predicts"
+                )
             predicted = np.asarray(estimator.predict(X))
             if estimator_kind(estimator) == "outlier_detector":
                 predicted = predicted == -1
