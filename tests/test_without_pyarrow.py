@@ -54,7 +54,7 @@ def python(folder: Path, *arguments: str, stand_in: str | None = None) -> subpro
         place = folder / "stand-in"
         place.mkdir(exist_ok=True)
         (place / "pyarrow.py").write_text(STAND_INS[stand_in])
-        environment["PYTHONPATH"] = str(place)
+        environment["PYTHONPATH"] = os.pathsep.join([str(place), environment.get("PYTHONPATH", "")])
     return subprocess.run(
         [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
@@ -150,6 +150,20 @@ def test_one_sentence_says_what_to_install(folder, command, sentence):
     assert found.returncode != 0
     assert found.stderr.splitlines()[-1] == f"pateval: {sentence}"
     assert [path.name for path in sorted(folder.iterdir()) if path.name != "stand-in"] == before
+
+
+def test_parts_of_score_files_are_made_without_it_and_put_together_with_it(folder):
+    program = """
+import numpy as np
+from pateval.datasets import Series
+from pateval.runner import candidate, detect
+series = Series("one", np.arange(40.0)[:, None], np.arange(40) > 30)
+print(detect([candidate("random")], [series], "scores", assemble={})[0].path)
+"""
+    without = python(folder, "-c", program.format(False), stand_in="refuses")
+    assert (without.returncode, without.stdout) == (0, "None\n"), without.stderr
+    assert [path.suffix for path in (folder / "scores").rglob("*") if path.is_file()] == [".npz"]
+    assert python(folder, "-c", program.format(True)).stdout == f"{Path('scores') / 'random.parquet'}\n"
 
 
 def test_what_is_not_installed_is_said_to_be(folder):

@@ -118,7 +118,8 @@ def detect(
     _require_distinct([part for series in data for part in series.parts], "series")
     choice(protocol, "protocol", ("held-out", "paper"))
     place = Path(folder)
-    arrow("parquet", f"{place}: score files in Parquet")  # refused before hours of training
+    if assemble:
+        arrow("parquet", f"{place}: score files in Parquet")  # refused before hours of training
     place.mkdir(parents=True, exist_ok=True)
     stores = [
         Store(candidate, place, seeds=seeds, protocol=protocol, single=single, overwrite=overwrite, about=about_data)
