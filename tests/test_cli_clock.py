@@ -53,7 +53,7 @@ def test_score_says_what_evaluate_says(recording, missing):
     assert {name: row["signature"] for name, row in rows.items()} == expected.signatures
     found = console("score", recording, *options)
     what = {"ignore": "left out", "normal": "never predicted"}[missing]
-    lost = ["1 of 6 events lie wholly in steps that are left out"] if missing == "ignore" else []
+    lost = ["1 of 6 events lies wholly in steps that are left out"] if missing == "ignore" else []
     assert found.err.splitlines() == [
         f"{recording}: guessed label 'label', score 'score', time 'timestamp'",
         f"predictions: score >= {expected.threshold:.6g} (oracle: best point F1)",

@@ -66,7 +66,7 @@ def test_the_real_folder(real_data: Path) -> None:
     assert here["SMD"][1].startswith("19 of 28 series are here; missing: machine-1-1, ")
     assert here["PSM"] == ("in part", "8,386 of 87,841 test rows and 0 of 132,481 training rows are here")
     assert here["MSL"] == here["SMAP"] == here["NAB"] == ("yes", "")
-    assert here["UCR"] == ("in part", "1 of 250 series are here")
+    assert here["UCR"] == ("in part", "1 of 250 series is here")
     assert here["SWaT"] == ("no", "")
 
 

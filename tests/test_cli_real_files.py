@@ -314,7 +314,7 @@ def test_what_is_read_and_announced(
 def test_missing_scores_are_announced(run: Callable[..., Any], missing: str, what: str) -> None:
     code, out, said = run("score", "warm.csv", "--missing", missing, "--metrics", "auc_roc", "--chance", "0")
     assert (code, out.split()[-1]) == (0, "1.0000")
-    assert said == [GUESSED, f"1 of 4 scores are missing (coverage 75.0 %): such steps are {what}"]
+    assert said == [GUESSED, f"1 of 4 scores is missing (coverage 75.0 %): such steps are {what}"]
 
 
 def test_hosts_are_series_and_attacks_labels(run: Callable[..., Any]) -> None:

@@ -87,6 +87,11 @@ def test_fewer_than_five_events_have_no_limits():
     assert (row.better, found.draws) == ("", 0)
     assert found.notes == ("no limits: 4 events are too few, five are needed",)
     assert "95 %" not in repr(found)
+    single = pv.compare(LABELS[:14], A[:14], B[:14], metrics="auc_roc")
+    assert single.notes == ("no limits: 1 event is too few, five are needed",)
+    gap = np.where(np.arange(14) == 0, np.nan, A[:14])
+    single = pv.compare(LABELS[:14], gap, B[:14], metrics="auc_roc", missing="ignore")
+    assert single.notes[1] == "1 score of a is missing: such steps are left out for both"
     by_series = pv.compare(LABELS[few], A[few], B[few], metrics="auc_roc", series=np.repeat(np.arange(4), 14))
     assert by_series.notes == ("no limits: 4 series are too few, five are needed",)
     none = pv.compare(np.zeros(9, dtype=int), A[:9], B[:9], metrics=["auc_roc", "point_f1"])

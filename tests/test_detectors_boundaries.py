@@ -121,6 +121,8 @@ def test_bad_boundaries_and_short_series() -> None:
             parts(20, wrong)
     with pytest.raises(ValueError, match="in each series; the one from step 15 has 5"):
         make("lstm", **settings("lstm")).fit(series(20), boundaries=(0, 15))
+    with pytest.raises(ValueError, match=r"^values must hold at least one window of 12 steps; got 5$"):
+        parts(5, (0,), 12)
     with pytest.raises(ValueError, match="nothing that test data could choose"):
         make("usad", **settings("usad")).fit(series(50), test=series(50))
 

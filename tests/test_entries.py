@@ -177,7 +177,7 @@ class TestAgainstABoard:
 
     def test_other_series(self, entries, board):
         fewer = make_entry(entries / "new", 7, labels={"s2": LABELS["s2"]})
-        assert list(objections(fewer, board)) == [f"{fewer}: 1 of the board's 2 series have no scores ('s1')"]
+        assert list(objections(fewer, board)) == [f"{fewer}: 1 of the board's 2 series has no scores ('s1')"]
 
     def test_a_definition_of_another_release(self, entries, board):
         signatures = {name: text.replace("definition:1", "definition:0") for name, text in board.signatures.items()}
@@ -452,8 +452,8 @@ class TestHeldLabels:
         assert list(objections(apart / "entries" / "acme", board, apart / "labels")) == []
         (apart / "entries" / "acme" / "s1.csv").rename(apart / "entries" / "acme" / "s3.csv")
         assert list(objections(apart / "entries" / "acme", board)) == [
-            f"{apart / 'entries' / 'acme'}: 1 of the board's 2 series have no scores ('s1')",
-            f"{apart / 'entries' / 'acme'}: 1 series are not on the board ('s3')",
+            f"{apart / 'entries' / 'acme'}: 1 of the board's 2 series has no scores ('s1')",
+            f"{apart / 'entries' / 'acme'}: 1 series is not on the board ('s3')",
         ]
 
 

@@ -194,7 +194,12 @@ def test_what_was_left_out_is_told():
     assert found.to_dict()["steps"]["coverage"] == 0.875
     ignore[2:4], ignore[6:8] = 1, 1
     found = pv.evaluate(labels, scores, metrics="pate", ignore=ignore, missing="ignore")
-    assert found.notes[2] == "1 of 3 events lie wholly in steps that are left out"
+    assert found.notes[2] == "1 of 3 events lies wholly in steps that are left out"
+    found = pv.evaluate([0, 1, 0, 0], [0.1, 0.9, np.nan, 0.2], metrics="auc_roc", ignore=[1, 0, 0, 0], missing="ignore")
+    assert found.notes[:2] == (
+        "1 of 4 steps is ignored",
+        "1 of 3 scores is missing (coverage 66.7 %): such steps are left out",
+    )
 
 
 @pytest.mark.parametrize(

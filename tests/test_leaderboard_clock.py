@@ -138,7 +138,7 @@ def test_ignored_and_missing_steps_are_left_out_for_all_detectors(tmp_path, work
             "steps without a score are left out for all detectors of the series, so that all are judged on the same "
             "steps: 'bad' (121 in 3 series), 'good' (56 in 3 series)"
         ),
-        "1 of 8 events lie wholly in steps that are left out, in 3 series",
+        "1 of 8 events lies wholly in steps that are left out, in 3 series",
     )
     # A second run computes nothing; another detector with other gaps changes the steps of all.
     again = pv.leaderboard(

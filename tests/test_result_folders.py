@@ -73,7 +73,7 @@ def test_repetitions_count_with_their_mean(timeeval):
     assert board.notes == (
         f"{where}: read as results of TimeEval, metrics ROC_AUC, PR_AUC",
         (
-            f"{where}: 1 of 8 experiments failed and have no value, the first in row 8: LOF on NAB/b "
+            f"{where}: 1 of 8 experiments failed and has no value, the first in row 8: LOF on NAB/b "
             "(RuntimeError('too long'))"
         ),
         f"{where}: up to 2 repetitions, of which the mean counts; one without a value makes it missing",

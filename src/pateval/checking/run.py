@@ -17,6 +17,7 @@ from pateval.datasets import Series, load, title_of
 from pateval.labels.events import find_events, runs
 from pateval.time.windows import windows_in_a_row
 from pateval.validation.arrays import BoolArray, FloatArray
+from pateval.validation.wording import counted
 
 Checkable = str | os.PathLike[str] | Series
 
@@ -232,7 +233,7 @@ def _moved(series: Series, shifts: Sequence[_Shift], tries: int, events: int) ->
     if luck * tries * _INDEPENDENT_SHIFTS <= LUCK:
         side = "later" if shift.steps > 0 else "earlier"
         text = (
-            f"moved {abs(shift.steps)} steps {side}, the labels fit {shift.rule} with an area under ROC of "
+            f"moved {counted(abs(shift.steps), 'step')} {side}, the labels fit {shift.rule} with an area under ROC of "
             f"{shift.area:.2f} instead of {shift.area_in_place:.2f}"
         )
         yield DataFault("shifted", series.name, text, float(shift.steps))

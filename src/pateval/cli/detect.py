@@ -309,7 +309,8 @@ def _run(candidates: Sequence[Candidate], series: Sequence[Series], output: str,
     failed = sum(len(result.failures) for result in results)
     stopped = sum(result.stopped for result in results)
     if stopped:
-        tell(f"{stopped} runs were not finished in time; run again to go on with them")
+        were = "1 run was" if stopped == 1 else f"{stopped} runs were"
+        tell(f"{were} not finished in time; run again to go on with {'it' if stopped == 1 else 'them'}")
     if failed:
         tell(f"{failed} of {len(candidates) * len(series)} pairs failed; the reasons are in {output}/failures.json")
     if failed or stopped:

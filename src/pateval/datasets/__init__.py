@@ -231,7 +231,7 @@ def missing(dataset: Dataset, found: Contents) -> str:
         return f"{len(dataset.members) - len(absent)} of {len(dataset.members)} series are here; missing: {shown}"
     wanted = _number(dataset.series)
     if not dataset.members and wanted is not None and len(found.names) < wanted:
-        return f"{len(found.names)} of {wanted} series are here"
+        return f"{len(found.names)} of {wanted} series {'is' if len(found.names) == 1 else 'are'} here"
     counts = {"test": (found.test_rows, dataset.test), "training": (found.train_rows, dataset.train)}
     short = [
         f"{count:,} of {rows:,} {word} rows"

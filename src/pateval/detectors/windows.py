@@ -72,6 +72,8 @@ def parts(length: int, boundaries: Boundaries | None, window: int = 1, name: str
             + (" ..." if len(starts) > 5 else "")
         )
     series = [slice(start, stop) for start, stop in itertools.pairwise([*starts, length])]
+    if len(series) == 1:
+        require_steps(length, window, name)
     for part in series:
         if part.stop - part.start < window:
             raise ValueError(

@@ -62,9 +62,11 @@ def objections(folder: Path, board: Leaderboard, labels: Path | None = None) -> 
     lacking = [name for name in board.series if name not in series]
     others = sorted(series - {*board.series})
     if lacking:
-        yield f"{folder}: {len(lacking)} of the board's {len(board.series)} series have no scores ({listed(lacking)})"
+        have = "has" if len(lacking) == 1 else "have"
+        yield f"{folder}: {len(lacking)} of the board's {len(board.series)} series {have} no scores ({listed(lacking)})"
     if others:
-        yield f"{folder}: {len(others)} series are not on the board ({listed(others)})"
+        are = "is" if len(others) == 1 else "are"
+        yield f"{folder}: {len(others)} series {are} not on the board ({listed(others)})"
 
 
 def build(

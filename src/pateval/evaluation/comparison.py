@@ -442,10 +442,10 @@ def _notes(enough: bool, several: bool, number: int, events: int, *, pooled: boo
     if pooled and several:
         yield "all steps are one sample, so there are no limits; wins, ties and losses are on single series"
     elif not enough:
-        what = f"{number} series" if several else counted(events, "event")
+        few, what = (number, f"{number} series") if several else (events, counted(events, "event"))
         if not several and events >= _MIN_UNITS_FOR_LIMITS:
-            what = f"{number} pieces, since events that are one step apart are not parted"
-        yield f"no limits: {what} are too few, five are needed"
+            few, what = number, f"{counted(number, 'piece')}, since events that are one step apart are not parted"
+        yield f"no limits: {what} {'is' if few == 1 else 'are'} too few, five are needed"
     elif several:
         yield "values are means over the series where each detector has one; differences are over those where both have"
 
@@ -455,7 +455,8 @@ def _left_out(recordings: Sequence[Recording], measures: Measures, names: tuple[
     what = "never predicted" if measures.missing == "normal" else "left out for both"
     for name, recording in zip(names, recordings, strict=True):
         if recording.counts.missing:
-            yield f"{recording.counts.missing:,} scores of {name} are missing: such steps are {what}"
+            are = f"score of {name} is" if recording.counts.missing == 1 else f"scores of {name} are"
+            yield f"{recording.counts.missing:,} {are} missing: such steps are {what}"
         if recording.predictions is not None and measures.needs_predictions:
             yield f"{name}: {BINARY}"
     yield from left_out_notes(replace(recordings[0], absent=None), measures)

@@ -31,7 +31,7 @@ from pateval.time.clocks import Duration, is_duration, nanoseconds
 from pateval.time.timelines import Recording, read_recording
 from pateval.validation.arrays import BoolArray, Buffers, IntArray, require_anomaly
 from pateval.validation.containers import to_numpy
-from pateval.validation.wording import in_words
+from pateval.validation.wording import counted, in_words
 
 LENGTH, CLASS = "length", "class"
 LENGTHS = ("short", "medium", "long")
@@ -334,7 +334,7 @@ class BoardKinds(TableResult):
     def remarks(self) -> list[str]:
         """Return what the table means, in sentences."""
         known = sorted({row.kind: row for row in self.rows}.values(), key=lambda row: order_of_kind(row.kind))
-        counts = [f"{row.kind}: {row.events} events on {row.series} series" for row in known]
+        counts = [f"{row.kind}: {counted(row.events, 'event')} on {row.series} series" for row in known]
         what = f"{self.metric}, and recall (share of events found), by {self.by} of events"
         rule = "each kind is judged as if there were no others, whose steps and buffers are left out; means over series"
         return [f"{what}: {rule}", *counts]

@@ -101,17 +101,20 @@ def left_out_notes(recording: Recording, measures: Measures) -> Iterator[str]:
     """Say which steps and events were left out, and what that means for whom."""
     counts = recording.counts
     if counts.ignored:
-        yield f"{counts.ignored:,} of {counts.recorded:,} steps are ignored"
+        yield f"{counts.ignored:,} of {counts.recorded:,} steps {'is' if counts.ignored == 1 else 'are'} ignored"
     if counts.missing:
-        what, then = "scores are missing", "such steps are never predicted"
+        is_one = counts.missing == 1
+        what, then = f"scores {'is' if is_one else 'are'} missing", "such steps are never predicted"
         if recording.has_channels:
-            what, then = "steps lack the score of a channel", "such channels are never predicted there"
+            what = f"steps {'lacks' if is_one else 'lack'} the score of a channel"
+            then = "such channels are never predicted there"
         if measures.missing == "ignore":
             then = "such steps are left out"
         counted = f"{counts.missing:,} of {counts.recorded - counts.ignored:,}"
         yield f"{counted} {what} (coverage {100 * counts.coverage:.1f} %): {then}"
     if counts.events_left_out:
-        yield f"{counts.events_left_out} of {counts.events} events lie wholly in steps that are left out"
+        lie = "lies" if counts.events_left_out == 1 else "lie"
+        yield f"{counts.events_left_out} of {counts.events} events {lie} wholly in steps that are left out"
     others = [metric for metric in measures.metrics if not metric.on_clock]
     merged = recording.merged_at() if others else []
     if merged:

@@ -16,6 +16,7 @@ from pateval.evaluation.values import Value, deviation, is_above_chance
 from pateval.output.results import Result, TableResult, columns_of_records
 from pateval.output.text_table import beside_names, folded, how_many_fit, plain, render
 from pateval.time.timelines import StepCounts
+from pateval.validation.wording import counted
 
 NOT_ABOVE = "* not above chance: random scores do as well"
 BINARY = "scores of 0 and 1 only are predictions; no threshold is applied"
@@ -449,7 +450,7 @@ class EvaluationTable(TableResult, Mapping[str, Evaluation]):
             facts = (metric.id, named.label(metric.id), metric.higher_is_better)
             columns.append(PaperColumn(*facts, cells, chance, named.signatures[metric.id]))
         over = "one series" if named.series == 1 else named._over()
-        about = f"{len(self)} detectors, {over}" if caption is None else caption
+        about = f"{counted(len(self), 'detector')}, {over}" if caption is None else caption
         others = [name for name, one in self.items() if one.signatures != named.signatures]
         return paper_table(list(self), columns, names=names, caption=about, label=label, others=others)
 

@@ -161,7 +161,7 @@ def left_out_lines(jobs: Mapping[str, Sequence[Any]], missing: str) -> list[str]
     ignored = sum(row["ignored"] for row in by_series.values())
     if ignored:
         recorded = sum(row["steps"] for row in by_series.values())
-        lines.append(f"{ignored:,} of {recorded:,} steps are ignored, in {number}")
+        lines.append(f"{ignored:,} of {recorded:,} steps {'is' if ignored == 1 else 'are'} ignored, in {number}")
     if lost:
         what = {
             "ignore": "left out for all detectors of the series, so that all are judged on the same steps",
@@ -172,7 +172,8 @@ def left_out_lines(jobs: Mapping[str, Sequence[Any]], missing: str) -> list[str]
     events = sum(row["events_left_out"] for row in by_series.values())
     if events:
         total = sum(row["events"] for row in by_series.values())
-        lines.append(f"{events} of {total} events lie wholly in steps that are left out, in {number}")
+        lie = "lies" if events == 1 else "lie"
+        lines.append(f"{events} of {total} events {lie} wholly in steps that are left out, in {number}")
     return lines
 
 

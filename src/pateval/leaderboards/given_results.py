@@ -191,11 +191,13 @@ def _set_beside(board: Leaderboard, other: Leaderboard) -> Leaderboard:
             codes[:, :, m] = np.where(own_codes > 0, own_codes + len(board.reason_texts) + 1, 0)
     notes = []
     if len(shared) < len(board.series):
-        said = f"{len(shared)} of its {len(board.series)} series are those of {listed(other.detectors, 4)}"
+        are = "is" if len(shared) == 1 else "are"
+        said = f"{len(shared)} of its {len(board.series)} series {are} those of {listed(other.detectors, 4)}"
         notes.append(f"{where}: {said}; the others are left out for all")
     if len(shared) < len(other.series):
         unused = f"{len(other.series) - len(shared)} series of {listed(other.detectors, 4)}"
-        notes.append(f"{where}: {unused} are not in it, and left out")
+        are = "is" if len(other.series) - len(shared) == 1 else "are"
+        notes.append(f"{where}: {unused} {are} not in it, and left out")
     elsewhere = other.run.get("computed_elsewhere", False)
     evaluated = [*board.run.get("evaluated_here", []), *(() if elsewhere else other.detectors)]
     given = [name for name in (*board.detectors, *(other.detectors if elsewhere else ())) if name not in evaluated]
@@ -453,7 +455,7 @@ def _failures(path: Path, columns: Mapping[str, Any], detectors: list[str]) -> l
     why = columns["error_message"][first] if "error_message" in columns else None
     reason = states[first] if is_missing(why) else shortened(str(why))
     where = f"{detectors[first]} on {columns['collection'][first]}/{columns['dataset'][first]}"
-    counts = f"{len(failed)} of {len(states)} experiments failed and have no value"
+    counts = f"{len(failed)} of {len(states)} experiments failed and {'has' if len(failed) == 1 else 'have'} no value"
     return [f"{path}: {counts}, the first in row {first + 1}: {where} ({reason})"]
 
 

@@ -23,6 +23,7 @@ from pateval.output.harmless import markdown_text
 from pateval.output.html import FragmentTable, fragment
 from pateval.output.paper_table import PaperCell, PaperColumn, paper_table
 from pateval.output.text_table import TERMINAL_WIDTH, aligned, cut_in_the_middle, folded, how_many_fit, markdown
+from pateval.validation.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -361,7 +362,7 @@ def as_latex(
         if board.pooled
         else f"means over {len(board.series)} series"
     )
-    about = f"{len(detectors)} detectors, {what}" if caption is None else caption
+    about = f"{counted(len(detectors), 'detector')}, {what}" if caption is None else caption
     signatures = {metric: board.signatures.get(metric) for metric in shown}
     others = [
         name
