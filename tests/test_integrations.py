@@ -168,8 +168,15 @@ class TestTorchmetrics:
             metric.update(torch.tensor([-0.5, 0.9, 0.3, 1.5, 0.5]), labels)
         given = pv.torchmetrics.PateMetric(2, 2, thresholds=[10.0, 20.0])
         given.update(torch.tensor([9.0, 15.0, 12.0, 25.0, 11.0]), labels)
-        with pytest.warns(UserWarning, match="5 of 5 scores lie outside the thresholds of PateMetric, 10 to 20"):
+        with pytest.warns(
+            UserWarning, match="5 of 5 scores lie outside the thresholds of PateMetric, 10 to 20"
+        ) as seen:
             given.update(torch.arange(5.0), labels)
+        given.reset()
+        given.update(torch.tensor([12.0, 15.0]), torch.tensor([0, 0]))
+        with pytest.warns(UserWarning, match="PATE is not a number") as undefined:
+            given.compute()
+        assert {seen[0].filename, undefined[0].filename} == {__file__}
 
     def test_equals_the_accumulator_over_updates_and_merges(self):
         rng = np.random.default_rng(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 import warnings
 from unittest import mock
@@ -450,10 +451,21 @@ def test_percentiles_of_scores_whose_differences_overflow():
     assert pv.pate(labels, huge, thresholds=9) == pv.pate(labels, scores, thresholds=9)
 
 
-def test_the_warning_of_coarse_scores_points_at_the_call():
-    with pytest.warns(pv.CoarseScoresWarning, match="compare pate_ap") as caught:
-        pv.pate([0, 1, 0], [0, 1, 0])
-    assert caught[0].filename == __file__
+@pytest.mark.parametrize(
+    "metric",
+    [
+        pv.pate,
+        pv.auc_pr,
+        pv.ts_auprc,
+        functools.partial(pv.vus_pr, variant="original", window=2),
+        functools.partial(pv.range_auc_pr, variant="timeeval", window=2),
+        lambda labels, scores: pv.plots.pate_by_sizes(labels, {"mine": scores}, sizes=[1]),
+    ],
+)
+def test_the_warning_of_coarse_scores_points_at_the_call(metric):
+    with pytest.warns(pv.CoarseScoresWarning) as caught:
+        metric([0, 1, 0], [0, 1, 0])
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_recall_may_fall_only_where_the_missed_weight_grows():

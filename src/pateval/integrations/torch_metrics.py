@@ -123,7 +123,7 @@ class PateMetric(TorchMetric):
         try:
             value = self._exact() if self.thresholds is None else self._counted(self.thresholds)
         except UndefinedMetricError as error:
-            warnings.warn(f"PATE is not a number: {error}", stacklevel=2)
+            warnings.warn(f"PATE is not a number: {error}", stacklevel=3)  # torchmetrics wraps this
             value = float("nan")
         return torch.tensor(value, dtype=torch.float64)
 
@@ -149,5 +149,5 @@ class PateMetric(TorchMetric):
             warnings.warn(
                 f"{beyond:,} of {scores.size:,} scores lie outside the thresholds of PateMetric, {low:g} to {high:g}, "
                 f"which do not tell them apart: pass thresholds of their own, or none for the exact value",
-                stacklevel=3,
+                stacklevel=4,  # torchmetrics wraps what calls this
             )

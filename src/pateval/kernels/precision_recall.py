@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import dataclass
 
@@ -116,11 +117,11 @@ def coarseness(scores: FloatArray) -> str | None:
 def warn_if_coarse(scores: FloatArray, metric: str, instead: str) -> None:
     """Warn the caller of a public function that its trapezoid rule flatters these scores."""
     if reason := coarseness(scores):
-        warnings.warn(
-            f"{reason}, which the trapezoid rule of {metric} flatters; compare {instead}",
-            CoarseScoresWarning,
-            stacklevel=3,
-        )
+        level, frame = 1, sys._getframe()
+        while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "pateval":
+            level, frame = level + 1, frame.f_back
+        text = f"{reason}, which the trapezoid rule of {metric} flatters; compare {instead}"
+        warnings.warn(text, CoarseScoresWarning, stacklevel=level)
 
 
 def _majority(values: FloatArray) -> float | None:
