@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from itertools import pairwise
 
@@ -218,6 +220,18 @@ def test_bad_series(name, series, message):
 )
 def test_good_series(series):
     assert pv.pate(LABELS, SCORES, series=series) == pv.pate(LABELS, SCORES, series=[5] * 3 + [6] * 5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_two_wrong_options_the_first_of_the_signature_is_reported(seed):
+    done = subprocess.run(
+        [sys.executable, "-c", "import pateval; pateval.range_based([0, 1], [0, 1], bias='x', alpha=2)"],
+        env=os.environ | {"PYTHONHASHSEED": str(seed)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr.splitlines()[-1] == "ValueError: alpha must be a number in [0, 1]; got 2"
 
 
 class TestDocumented:

@@ -232,7 +232,7 @@ def _checked(compute: Callable[..., R], check: Callable[..., Any], kinds: dict[s
         arrays = (*arguments, *(options.pop(name) for name in names))
         missing = {"missing": options["missing"]} if "missing" in options else {}
         labels, values = check(*arrays, **missing)
-        for name in kinds.keys() & options.keys():
+        for name in [name for name in signature.parameters if name in kinds and name in options]:
             options[name] = kinds[name].check(options[name], name)
         return compute(labels, values, **options)
 
