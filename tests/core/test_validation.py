@@ -15,6 +15,7 @@ import pytest
 
 import pateval as pv
 from pateval import PRF
+from pateval.catalog import find_metrics
 from pateval.compat import PATE
 from pateval.validation.checked import documented
 from support.inputs import BAD_LABELS, BAD_SCORES, CONTAINERS, LABELS, SCORES
@@ -31,6 +32,7 @@ References
 ----------
 .. [1] A book.
 """
+INPUT_ERRORS = "ValueError, TypeError\n    If an input is not of the form described."
 PREDICTIONS = [0, 1, 1, 0, 0, 0, 1, 0]
 
 ON_SCORES = {
@@ -235,7 +237,7 @@ def test_of_two_wrong_options_the_first_of_the_signature_is_reported(seed):
 
 
 class TestDocumented:
-    """What all metrics say alike is put into their docstrings, and what they say themselves wins."""
+    """What all metrics say alike is put into their docstrings; what they say themselves wins, and errors are added."""
 
     def test_order_of_sections_and_parameters(self, monkeypatch):
         def metric(labels: object, scores: object, *, width: int = 1, missing: str = "error") -> float:
@@ -278,7 +280,11 @@ class TestDocumented:
         monkeypatch.setattr(sys.modules[__name__], "__doc__", SHARED.replace("width", "labels"))
         text = documented(metric).__doc__
         assert "Parameters\n----------\nlabels, predictions\n    As in the book.\n\nReturns\n-------\nPRF\n" in text
-        assert "Raises\n------\nOSError\n    Always.\n\nReferences\n" in text
+        assert f"Raises\n------\nOSError\n    Always.\n{INPUT_ERRORS}\n\nReferences\n" in text
+
+    def test_every_metric_says_once_what_is_no_input(self):
+        texts = {metric.id: metric.function.__doc__ for metric in (*find_metrics("all"), *find_metrics("emerging"))}
+        assert [name for name, text in texts.items() if text.count(INPUT_ERRORS) != 1] == []
 
     def test_without_a_docstring(self):
         assert documented(lambda: None).__doc__ is None

@@ -259,6 +259,8 @@ def documented(function: Function, common: Mapping[str, str] | None = None) -> F
     entries = dict.fromkeys(known[name] for name in signature.parameters if name in known)
     of_file = {name: shared[name] for name in _OF_FILES if name in shared}
     sections = {**common, **of_file, **own, "Parameters": "\n".join(entries)}
+    if _RAISES in common.get("Raises", "") and _RAISES not in sections["Raises"]:
+        sections["Raises"] = f"{sections['Raises'].strip()}\n{_RAISES}"
     parts = [f"{name}\n{'-' * len(name)}\n{sections[name].strip()}" for name in _SECTIONS if name in sections]
     function.__doc__ = "\n\n".join([own[""], *parts]) if own[""] else None
     return function
@@ -268,7 +270,7 @@ def _of_metrics(signature: inspect.Signature, undefined: str) -> dict[str, str]:
     """What a metric, or a threshold, returns and raises unless it says so itself."""
     sections = {"Raises": _UNDEFINED * ("labels" in signature.parameters) + _RAISES}
     if undefined:
-        sections["Raises"] = _UNDEFINED.replace(".", f", or {undefined}.")
+        sections["Raises"] = _UNDEFINED.replace(".", f", or {undefined}.") + _RAISES
     if signature.return_annotation == "PRF":
         sections["Returns"] = _RETURNS_PRF
     if signature.return_annotation == "float":
